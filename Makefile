@@ -1,0 +1,64 @@
+# Every target is one line that calls a script or the CLI; `make` alone lists them.
+# Nothing has to be installed by hand: the targets make their own .venv on first use.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+COLLECTIONS := .collections/.installed
+export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/.collections
+
+.DEFAULT_GOAL := help
+.PHONY: help venv collections control-plane demo run test lint types layers unit integration e2e coverage fmt clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMP) $(COLLECTIONS) ## Watch the sample operator at work on a throw-away control plane
+	@$(BIN)/python scripts/demo
+
+test: $(STAMP) $(COLLECTIONS) ## Everything: lint, types, layers, unit, integration and e2e tests
+	@$(BIN)/python scripts/test all
+
+run: $(STAMP) $(COLLECTIONS) ## Run the sample operator against the cluster of $KUBECONFIG
+	@$(BIN)/ansible-operator run --zap-encoder=console $(ARGS)
+
+unit: $(STAMP) ## Unit tests (seconds)
+	@$(BIN)/python scripts/test unit $(ARGS)
+
+integration: $(STAMP) $(COLLECTIONS) ## Integration tests: real Ansible, real HTTP
+	@$(BIN)/python scripts/test integration $(ARGS)
+
+e2e: $(STAMP) $(COLLECTIONS) ## End-to-end tests on a real control plane
+	@$(BIN)/python scripts/test e2e $(ARGS)
+
+coverage: $(STAMP) ## Unit tests with branch coverage; the pure core must reach 95 %
+	@$(BIN)/python scripts/test coverage $(ARGS)
+
+lint: $(STAMP) $(COLLECTIONS) ## Style of Python, YAML and Ansible content
+	@$(BIN)/python scripts/check lint
+
+types: $(STAMP) ## mypy --strict
+	@$(BIN)/python scripts/check types
+
+layers: $(STAMP) ## The import contracts between the layers
+	@$(BIN)/python scripts/check layers
+
+fmt: $(STAMP) ## Format the Python code and sort imports
+	@$(BIN)/python scripts/check fmt
+
+venv: $(STAMP) ## Make .venv from constraints.txt, and nothing else
+
+collections: $(COLLECTIONS) ## Put the Ansible collections of tests and demo into .collections
+
+control-plane: $(STAMP) ## Build the control plane's programs into the cache (once, minutes)
+	@$(BIN)/python scripts/control-plane build
+
+clean: ## Remove .venv, collections and caches of this checkout (not the control plane's cache)
+	@rm -rf $(VENV) .collections .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(STAMP): constraints.txt pyproject.toml scripts/venv
+	@$(PYTHON) scripts/venv $(VENV)
+
+$(COLLECTIONS): $(STAMP) constraints.txt scripts/collections
+	@$(BIN)/python scripts/collections

@@ -1,0 +1,1 @@
+"""Knows Ansible and no API server: from an object to a finished run and its verdict."""

@@ -1,0 +1,1 @@
+"""The level-triggered engine; knows neither kopf, kubernetes nor ansible_runner."""

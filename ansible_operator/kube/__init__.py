@@ -1,0 +1,1 @@
+"""Knows the API server and no Ansible: connection, discovery, finalizers, status writes."""
