@@ -1,6 +1,7 @@
-"""Names of kinds and objects, and small readers over API objects, which stay plain dicts."""
+"""Names of kinds and objects, and small readers over API objects, which stay plain dicts.
 
-from __future__ import annotations
+(Without the future import of every other module: its name is that of :func:`annotations`.)
+"""
 
 import re
 from collections.abc import Mapping

@@ -1,0 +1,132 @@
+"""Pure: does this event call for a reconcile?
+
+=============================================================  =========================
+event on the watched object                                    reconciled with priority
+=============================================================  =========================
+first seen (created, or listed when the operator starts)       EDIT
+listed at start, and its status says it is done and current    PERIODIC
+another object of the same name (new uid)                      as first seen
+generation changed                                             EDIT
+deletion was asked for                                         DELETION
+gone, or its labels left the selector                          DELETION, to forget it
+annotations changed, with ``watchAnnotationsChanges``          EDIT
+kind without generations (Secret, Namespace): anything changed EDIT
+status, labels, finalizers, annotations changed                not
+=============================================================  =========================
+
+As the incumbent does, every object is run again when the operator starts; but those that are
+done do not hold up those that are not. For kinds without generations "anything" leaves out what
+the operator itself writes: its finalizer and, where it manages the status, the status.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ansible_operator import conditions, objects, status, watches
+from ansible_operator.control.priority import Priority
+
+ADDED = "ADDED"
+MODIFIED = "MODIFIED"
+DELETED = "DELETED"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is remembered of an object to tell whether the next event changes anything.
+
+    ``annotations`` and ``content`` are fingerprints, empty where changes of them do not count.
+    """
+
+    uid: str
+    generation: int
+    deleted: bool
+    annotations: str = ""
+    content: str = ""
+
+
+def decide(
+    seen: Seen | None, event_type: str | None, obj: Mapping[str, Any], watch: watches.Watch
+) -> tuple[Seen | None, Priority | None]:
+    """What to remember of the object, and with which priority to reconcile it (None: not).
+
+    ``event_type`` is ADDED, MODIFIED or DELETED, and None for an object out of a list.
+    """
+    if event_type == DELETED:
+        return None, Priority.DELETION
+    if not is_selected(obj, watch):
+        return None, None if seen is None else Priority.DELETION
+    new = _remember(obj, watch)
+    if seen is None or seen.uid != new.uid:
+        return new, _first_seen(event_type, obj)
+    if new == seen:
+        return new, None
+    return new, Priority.DELETION if new.deleted else Priority.EDIT
+
+
+def is_selected(obj: Mapping[str, Any], watch: watches.Watch) -> bool:
+    """Whether the object's labels match the watch's selector; without one every object does."""
+    return watch.selector is None or watch.selector.matches(objects.labels(obj))
+
+
+def is_held(obj: Mapping[str, Any], watch: watches.Watch) -> bool:
+    """Whether the watch's finalizer is on the object."""
+    return watch.finalizer is not None and watch.finalizer.name in objects.finalizers(obj)
+
+
+def has_work(obj: Mapping[str, Any], watch: watches.Watch) -> bool:
+    """Whether there is something to run: the object lives, or waits for our clean-up."""
+    return not objects.is_deleted(obj) or is_held(obj, watch)
+
+
+def _first_seen(event_type: str | None, obj: Mapping[str, Any]) -> Priority:
+    if objects.is_deleted(obj):
+        return Priority.DELETION
+    return Priority.PERIODIC if event_type is None and _is_current(obj) else Priority.EDIT
+
+
+def _is_current(obj: Mapping[str, Any]) -> bool:
+    """Whether the status says that exactly this generation was reconciled with success."""
+    found = conditions.read(objects.status(obj))
+    return any(
+        condition is not None
+        and condition.get("status") == conditions.TRUE
+        and condition.get("observedGeneration") == objects.generation(obj)
+        for condition in (conditions.find(found, t) for t in (status.READY, status.SUCCESSFUL))
+    )
+
+
+def _remember(obj: Mapping[str, Any], watch: watches.Watch) -> Seen:
+    generation = objects.generation(obj)
+    annotations = objects.annotations(obj) if watch.watch_annotations_changes else None
+    return Seen(
+        uid=objects.uid(obj),
+        generation=generation,
+        deleted=objects.is_deleted(obj),
+        annotations=_fingerprint(annotations),
+        content="" if generation else _fingerprint(_content(obj, watch)),
+    )
+
+
+def _content(obj: Mapping[str, Any], watch: watches.Watch) -> dict[str, Any]:
+    """The object without what changes by itself and without what the operator writes."""
+    ours = watch.finalizer.name if watch.finalizer else None
+    meta = dict(objects.metadata(obj))
+    meta["finalizers"] = [name for name in objects.finalizers(obj) if name != ours]
+    for volatile in ("resourceVersion", "managedFields"):
+        meta.pop(volatile, None)
+    content = {**obj, "metadata": meta}
+    if watch.manage_status:
+        content.pop("status", None)
+    return content
+
+
+def _fingerprint(value: Any) -> str:
+    if value is None:
+        return ""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
