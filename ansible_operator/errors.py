@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 
 class OperatorError(Exception):
-    """Base of all errors raised on purpose; its text is meant for the person who runs the operator."""
+    """Base of all errors raised on purpose; its text is for the person who runs the operator."""
 
 
 class ConfigError(OperatorError):
@@ -90,12 +90,16 @@ class KubeError(OperatorError):
     """The API server refused a request or could not be reached.
 
     ``status`` is the HTTP status (0 when there was no answer), ``reason`` the machine-readable
-    reason of the server's Status object (``""`` when there was none).
+    reason of the server's Status object (``""`` when there was none), ``fields`` the paths of the
+    fields that the server rejected, as it names them (``status.conditions[0].reason``).
     """
 
-    def __init__(self, message: str, *, status: int = 0, reason: str = "") -> None:
+    def __init__(
+        self, message: str, *, status: int = 0, reason: str = "", fields: tuple[str, ...] = ()
+    ) -> None:
         self.status = status
         self.reason = reason
+        self.fields = fields
         super().__init__(message)
 
 

@@ -1,0 +1,183 @@
+"""One entry of watches.yaml -> :class:`watch.Watch`: keys, defaults and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_operator import objects, selector, targets, watch
+from ansible_operator.section import Section
+
+_KEYS = (
+    "version",
+    "group",
+    "kind",
+    "playbook",
+    "role",
+    "vars",
+    "maxRunnerArtifacts",
+    "reconcilePeriod",
+    "runTimeout",
+    "ansibleArgs",
+    "manageStatus",
+    "watchDependentResources",
+    "watchClusterScopedResources",
+    "snakeCaseParameters",
+    "watchAnnotationsChanges",
+    "markUnsafe",
+    "cancelOnChange",
+    "blacklist",
+    "selector",
+    "finalizer",
+)
+_WORKERS = (
+    "set the environment variable MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP> "
+    "or --max-concurrent-reconciles"
+)
+_ADVICE = {
+    "maxConcurrentReconciles": _WORKERS,
+    "maxWorkers": _WORKERS,
+    "ansibleVerbosity": (
+        "set the environment variable ANSIBLE_VERBOSITY_<KIND>_<GROUP> or --ansible-verbosity"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the list; ``environ`` and ``cwd`` are what roles and playbooks are found by."""
+
+    section: Section
+    environ: Mapping[str, str]
+    cwd: Path
+
+    def read(self) -> watch.Watch:
+        """The watch; raises :class:`errors.WatchesError` for its first problem."""
+        entry = self.section
+        entry.expect(_KEYS, _ADVICE)
+        gvk = self._gvk()
+        target = self._target(entry)
+        if target is None:
+            raise entry.error(
+                "",
+                f"{gvk.kind} has neither a role nor a playbook",
+                "Add 'role: <name or path>' or 'playbook: <path>'",
+            )
+        artifacts = entry.number("maxRunnerArtifacts")
+        period = entry.duration("reconcilePeriod")
+        return watch.Watch(
+            gvk=gvk,
+            target=target,
+            vars=entry.data("vars"),
+            max_runner_artifacts=(
+                watch.DEFAULT_MAX_RUNNER_ARTIFACTS if artifacts is None else artifacts
+            ),
+            reconcile_period=None if period is None else max(period, 0.0),
+            run_timeout=self._run_timeout(),
+            ansible_args=entry.words("ansibleArgs"),
+            manage_status=self._flag("manageStatus", default=True),
+            watch_dependent_resources=self._flag("watchDependentResources", default=True),
+            watch_cluster_scoped_resources=self._flag("watchClusterScopedResources"),
+            snake_case_parameters=self._flag("snakeCaseParameters", default=True),
+            watch_annotations_changes=self._flag("watchAnnotationsChanges"),
+            mark_unsafe=self._flag("markUnsafe"),
+            cancel_on_change=self._flag("cancelOnChange"),
+            blacklist=frozenset(self._blacklist()),
+            selector=self._selector(),
+            finalizer=self._finalizer(),
+            place=str(entry.place()),
+        )
+
+    def _flag(self, key: str, *, default: bool = False) -> bool:
+        found = self.section.flag(key)
+        return default if found is None else found
+
+    def _gvk(self) -> objects.GVK:
+        entry = self.section
+        for key, example in (("version", "v1alpha1"), ("kind", "Memcached")):
+            if not entry.text(key):
+                raise entry.error(
+                    key, f"the {key} is missing", f"Add for example '{key}: {example}'"
+                )
+        for key in ("group", "version", "kind"):
+            if "/" in entry.text(key):
+                raise entry.error(
+                    key,
+                    f'"{entry.text(key)}" has a slash',
+                    "Write the two parts of apiVersion as group and version",
+                )
+        return objects.GVK(entry.text("group"), entry.text("version"), entry.text("kind"))
+
+    def _target(self, where: Section) -> targets.Target | None:
+        playbook, role = where.text("playbook"), where.text("role")
+        if playbook and role:
+            where.caution("role", "ignored, because there is a playbook too; keep one of the two")
+        try:
+            if playbook:
+                return targets.playbook(playbook, self.cwd)
+            return targets.role(role, self.environ, self.cwd) if role else None
+        except targets.NotFoundError as error:
+            key = "playbook" if playbook else "role"
+            raise where.error(key, error.problem, error.hint) from error
+
+    def _run_timeout(self) -> float | None:
+        found = self.section.duration("runTimeout")
+        if found is not None and found < 0:
+            raise self.section.error(
+                "runTimeout", "a time limit cannot be negative", "Write 0 for no limit"
+            )
+        return found
+
+    def _blacklist(self) -> Iterable[objects.GVK]:
+        for item in self.section.sections("blacklist"):
+            item.expect(("group", "version", "kind"))
+            if item.text("version") and item.text("kind"):
+                yield objects.GVK(item.text("group"), item.text("version"), item.text("kind"))
+            else:
+                item.caution("", "matches nothing, because version or kind is missing")
+
+    def _selector(self) -> selector.Selector | None:
+        where = self.section.section("selector")
+        if where is None:
+            return None
+        where.expect(("matchLabels", "matchExpressions"))
+        found = [
+            _requirement(where, key, "In", (value,), field="matchLabels")
+            for key, value in where.text_map("matchLabels").items()
+        ]
+        for item in where.sections("matchExpressions"):
+            item.expect(("key", "operator", "values"))
+            found.append(
+                _requirement(item, item.text("key"), item.text("operator"), item.texts("values"))
+            )
+        return selector.Selector(tuple(found)) if found else None
+
+    def _finalizer(self) -> watch.Finalizer | None:
+        found = self.section.section("finalizer")
+        if found is None:
+            return None
+        found.expect(("name", "playbook", "role", "vars"))
+        name, target = found.text("name"), self._target(found)
+        if not name:
+            raise found.error(
+                "name",
+                "the name of the finalizer is missing",
+                "Add for example 'name: memcached.example.com/finalizer'",
+            )
+        if target is None and not found.given("vars"):
+            raise found.error(
+                "",
+                "nothing to run: there is no role, playbook or vars",
+                "Add one of them; with only vars the main role or playbook runs with them added",
+            )
+        return watch.Finalizer(name, target, found.data("vars"))
+
+
+def _requirement(
+    where: Section, key: str, operator: str, values: Sequence[str], *, field: str = ""
+) -> selector.Requirement:
+    try:
+        return selector.requirement(key, operator, tuple(values))
+    except selector.SelectorError as error:
+        raise where.error(field or error.field, error.problem, error.hint) from error
