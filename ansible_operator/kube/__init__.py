@@ -1,1 +1,1 @@
-"""Knows the API server and no Ansible: connection, discovery, finalizers, status writes."""
+"""Knows the API server and no Ansible; the only package that imports the official client."""

@@ -1,0 +1,477 @@
+"""Requests over real HTTP: what goes out, how errors come back, how credentials are renewed."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import os
+import ssl
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fake_api
+import pytest
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from ansible_operator import errors
+from ansible_operator.kube import client as kube_client
+from ansible_operator.kube import connection, kubeconfig
+
+THING = fake_api.Kind("test.example.com", "v1", "Thing", "things")
+
+
+@pytest.fixture
+def api() -> Iterator[fake_api.FakeApi]:
+    """A server with one kind."""
+    with fake_api.FakeApi(THING) as server:
+        yield server
+
+
+def write(path: Path, server: str, user: dict[str, Any], **cluster: Any) -> dict[str, str]:
+    """Write a kubeconfig and return the environment that names it."""
+    path.write_text(yaml.safe_dump(kubeconfig.document({"server": server, **cluster}, user)))
+    return {"KUBECONFIG": str(path)}
+
+
+def connect(api: fake_api.FakeApi, tmp_path: Path, **user: Any) -> kube_client.Client:
+    """A client of the fake server."""
+    return kube_client.Client.load(write(tmp_path / "config", api.url, user))
+
+
+def test_answers_are_plain_dicts(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """What the server sent comes back unchanged, and we say who asks."""
+    api.put(THING, {"metadata": {"name": "x", "namespace": "ns"}, "spec": {"a": [1, None, "ü"]}})
+    client = connect(api, tmp_path, token="t")
+    answer = client.request("GET", "/apis/test.example.com/v1/namespaces/ns/things/x")
+    assert answer["spec"] == {"a": [1, None, "ü"]}
+    assert client.server == api.url
+    (seen,) = api.requests("GET")
+    assert seen.headers["authorization"] == "Bearer t"
+    assert seen.headers["user-agent"].startswith("ansible-operator/")
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (kube_client.MERGE_PATCH, {"a": {"b": None}}),
+        (kube_client.MERGE_PATCH, {}),
+        (kube_client.JSON_PATCH, [{"op": "test", "path": "/a", "value": None}]),
+        (kube_client.JSON_PATCH, []),
+    ],
+)
+def test_bodies_and_content_types_go_out_as_asked(
+    api: fake_api.FakeApi, tmp_path: Path, content_type: str, body: Any
+) -> None:
+    """A patch is not rewritten into another kind of patch, whatever its shape."""
+    api.fail("PATCH", "/x", 409)
+    with pytest.raises(errors.ConflictError):
+        connect(api, tmp_path).request("PATCH", "/x", body=body, content_type=content_type)
+    (seen,) = api.requests("PATCH")
+    assert (seen.headers["content-type"], seen.body) == (content_type, body)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, errors.InvalidError),
+        (401, errors.UnauthorizedError),
+        (403, errors.ForbiddenError),
+        (404, errors.NotFoundError),
+        (409, errors.ConflictError),
+        (410, errors.KubeError),
+        (422, errors.InvalidError),
+        (429, errors.ServerError),
+        (500, errors.ServerError),
+        (503, errors.ServerError),
+    ],
+)
+def test_errors_are_mapped_by_status(
+    api: fake_api.FakeApi, tmp_path: Path, status: int, kind: type[errors.KubeError]
+) -> None:
+    """The text has the server's words, the verb, the path, the server and the status."""
+    api.fail("GET", "/api/v1/things", status, message="because of the moon")
+    with pytest.raises(errors.KubeError) as caught:
+        connect(api, tmp_path).request("GET", "/api/v1/things", query={"limit": "1"})
+    assert type(caught.value) is kind
+    assert caught.value.status == status
+    for part in ("because of the moon", "GET /api/v1/things", api.url, str(status)):
+        assert part in str(caught.value)
+
+
+def test_rejected_fields_are_named(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """The causes of an Invalid answer are kept as field paths."""
+    strict = fake_api.Kind(
+        "strict.example.com", "v1", "Thing", "things", validate=lambda obj: ["status.a", "spec.b"]
+    )
+    api.serve(strict)
+    api.put(strict, {"metadata": {"name": "x", "namespace": "ns"}})
+    with pytest.raises(errors.InvalidError) as caught:
+        connect(api, tmp_path).request(
+            "PATCH",
+            "/apis/strict.example.com/v1/namespaces/ns/things/x",
+            body={"spec": {}},
+            content_type=kube_client.MERGE_PATCH,
+        )
+    assert caught.value.fields == ("status.a", "spec.b")
+    assert caught.value.reason == "Invalid"
+
+
+def test_an_answer_that_is_not_json_is_an_error(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """Both as success (a login page) and as failure (a proxy)."""
+    assert kube_client.failure(502, None, "GET /", "").args[0].startswith("the server gave no")
+    environ = write(tmp_path / "config", api.url, {})
+    client = kube_client.Client.load(environ)
+    api.fail("GET", "/page", 200)
+    assert client.request("GET", "/page")["kind"] == "Status"
+    with pytest.raises(errors.KubeError, match="is it the URL of a Kubernetes API server"):
+        client._parse(_Answer(200, b"<html>"), "GET /")  # type: ignore[arg-type]
+
+
+class _Answer:
+    def __init__(self, status: int, data: bytes) -> None:
+        self.status, self.data = status, data
+
+
+def test_no_answer_names_server_and_cause(tmp_path: Path) -> None:
+    """A closed port is an UnreachableError that a person can act on."""
+    with fake_api.FakeApi() as server:
+        url = server.url
+    client = kube_client.Client.load(write(tmp_path / "config", url, {}))
+    with pytest.raises(errors.UnreachableError) as caught:
+        client.request("GET", "/api")
+    assert str(caught.value).startswith(f"no answer from {url}: ")
+    assert "Connection refused" in str(caught.value)
+    assert "object at 0x" not in str(caught.value)
+
+
+def test_a_slow_answer_times_out(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """Every request has a limit; the default cannot be forgotten."""
+    api.put(THING, {"metadata": {"name": "x", "namespace": "ns"}})
+    client = connect(api, tmp_path)
+    assert kube_client.TIMEOUT == (10.0, 60.0)
+    with pytest.raises(errors.UnreachableError):
+        client.request(
+            "GET",
+            "/apis/test.example.com/v1/things",
+            query={"watch": "true", "resourceVersion": "100000"},
+            timeout=(1.0, 0.2),
+        )
+
+
+def test_a_broken_connection_is_tried_again_once(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """One reset does not fail a guarded request, and a POST is never repeated."""
+    client = connect(api, tmp_path)
+    api.fail("GET", "/api$", fake_api.RESET, times=1)
+    assert client.request("GET", "/api")["versions"] == ["v1"]
+    api.fail("POST", "/apis/x", fake_api.RESET, times=1)
+    with pytest.raises(errors.UnreachableError):
+        client.request("POST", "/apis/x", body={})
+    assert len(api.requests("POST")) == 1
+
+
+def test_retry_after_is_obeyed(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """A server that asks to come back is asked again instead of failing the pass."""
+    fault = api.fail("GET", "/api$", 429, times=2, headers={"Retry-After": "0"})
+    assert connect(api, tmp_path).request("GET", "/api")["versions"] == ["v1"]
+    assert fault.times == 0
+
+
+def test_a_rotated_token_file_is_picked_up(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """The server refuses the old token; the new one is read and the request repeated."""
+    token = tmp_path / "token"
+    token.write_text("old\n")
+    api.tokens = {"old"}
+    client = connect(api, tmp_path, tokenFile=str(token))
+    client.request("GET", "/api")
+    token.write_text("new\n")
+    api.tokens = {"new"}
+    assert client.request("GET", "/api")["versions"] == ["v1"]
+    assert client.connection().authorization == "Bearer new"
+
+
+def test_an_exec_plugin_is_asked_again_when_its_token_ends(
+    api: fake_api.FakeApi, tmp_path: Path
+) -> None:
+    """Credentials that a program hands out are renewed like those in files."""
+    counter = tmp_path / "counter"
+    script = tmp_path / "login.py"
+    script.write_text(
+        "import json, pathlib\n"
+        f"p = pathlib.Path({str(counter)!r})\n"
+        "n = int(p.read_text()) + 1 if p.exists() else 1\n"
+        "p.write_text(str(n))\n"
+        "print(json.dumps({'apiVersion': 'client.authentication.k8s.io/v1',"
+        " 'kind': 'ExecCredential', 'status': {'token': f't{n}'}}))\n"
+    )
+    plugin = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": sys.executable,
+        "args": [str(script)],
+        "interactiveMode": "Never",
+    }
+    api.tokens = {"t1"}
+    client = connect(api, tmp_path, exec=plugin)
+    client.request("GET", "/api")
+    api.tokens = {"t2"}
+    client.request("GET", "/api")
+    assert counter.read_text() == "2"
+
+
+def test_credentials_that_stay_wrong_are_an_error_that_names_them(
+    api: fake_api.FakeApi, tmp_path: Path
+) -> None:
+    """Also when they can no longer be read at all."""
+    api.tokens = {"right"}
+    client = connect(api, tmp_path, token="wrong")
+    with pytest.raises(errors.UnauthorizedError, match=str(tmp_path / "config")):
+        client.request("GET", "/api")
+    (tmp_path / "config").unlink()
+    with pytest.raises(errors.UnauthorizedError):
+        client.request("GET", "/api")
+
+
+def test_many_threads_share_one_client(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """While the token changes under 32 threads, none of them fails."""
+    token = tmp_path / "token"
+    token.write_text("a")
+    api.tokens = {"a"}
+    client = connect(api, tmp_path, tokenFile=str(token))
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                client.request("GET", "/api")
+        except BaseException as exc:
+            failures.append(exc)
+
+    threads = [threading.Thread(target=work) for _ in range(32)]
+    for thread in threads:
+        thread.start()
+    token.write_text("b")
+    api.tokens = {"b"}
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_proxy_is_used_unless_no_proxy_says_otherwise(
+    api: fake_api.FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """proxy-url of the kubeconfig counts, and NO_PROXY is honoured."""
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    environ = write(tmp_path / "c", "http://api.test.invalid:1234", {}, **{"proxy-url": api.url})
+    client = kube_client.Client.load(environ)
+    assert client.request("GET", "/api")["versions"] == ["v1"]
+    assert client.connection().proxy == api.url
+    monkeypatch.setenv("NO_PROXY", "test.invalid")
+    direct = kube_client.Client.load(environ)
+    assert direct.connection().proxy is None
+    with pytest.raises(errors.UnreachableError):
+        direct.request("GET", "/api")
+
+
+def authority(directory: Path) -> tuple[ssl.SSLContext, Path]:
+    """A self-signed certificate for the loopback address, as server context and as file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    now = datetime.datetime.now(datetime.UTC)
+    alternative = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(alternative, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    cert_path, key_path = directory / "ca.crt", directory / "tls.key"
+    cert_path.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    key_path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert_path, key_path)
+    return context, cert_path
+
+
+def test_a_private_authority_is_trusted_only_if_it_is_configured(tmp_path: Path) -> None:
+    """TLS is verified; the message of a failure says so; it can be turned off on purpose."""
+    context, ca = authority(tmp_path)
+    with fake_api.FakeApi(tls=context) as server:
+        trusted = write(tmp_path / "a", server.url, {}, **{"certificate-authority": "ca.crt"})
+        assert kube_client.Client.load(trusted).request("GET", "/api")["versions"] == ["v1"]
+        assert kube_client.Client.load(trusted).connection().ca_file == str(ca)
+        plain = write(tmp_path / "b", server.url, {})
+        with pytest.raises(errors.UnreachableError, match="certificate verify failed"):
+            kube_client.Client.load(plain).request("GET", "/api")
+        loose = write(tmp_path / "c", server.url, {}, **{"insecure-skip-tls-verify": True})
+        with pytest.warns(Warning, match="Unverified HTTPS"):  # urllib3 says so, as it should
+            kube_client.Client.load(loose).request("GET", "/api")
+
+
+def test_in_a_pod_the_service_account_is_used(tmp_path: Path) -> None:
+    """Server from the environment, token and authority from the mounted directory."""
+    context, _ = authority(tmp_path)
+    (tmp_path / "token").write_text("pod-token")
+    with fake_api.FakeApi(tls=context) as server:
+        environ = {
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            "KUBERNETES_SERVICE_PORT": str(server.port),
+            "HOME": str(tmp_path),
+        }
+        server.tokens = {"pod-token"}
+        client = kube_client.Client.load(environ, service_account=tmp_path)
+        assert client.server == server.url
+        client.request("GET", "/api")
+        (tmp_path / "token").write_text("rotated")
+        server.tokens = {"rotated"}
+        client.request("GET", "/api")
+        path = tmp_path / "for-run"
+        kubeconfig.write_for_run(path, {}, environ, service_account=tmp_path)
+        written = yaml.safe_load(path.read_text())
+        assert written["users"][0]["user"] == {"tokenFile": str(tmp_path / "token")}
+        copied = kube_client.Client.load({"KUBECONFIG": str(path)})
+        assert copied.request("GET", "/api")["versions"] == ["v1"]
+        copied.close()
+        client.close()
+
+
+def test_precedence_of_credentials(tmp_path: Path) -> None:
+    """KUBECONFIG, then the service account, then the file in HOME, as the incumbent."""
+    account = tmp_path / "account"
+    account.mkdir()
+    (tmp_path / ".kube").mkdir()
+    file = tmp_path / "config"
+    file.write_text("{}")
+    pod = {"KUBERNETES_SERVICE_HOST": "::1", "KUBERNETES_SERVICE_PORT": "443"}
+    home = {"HOME": str(tmp_path)}
+    with pytest.raises(errors.ConfigError, match=r"Set KUBECONFIG"):
+        connection.locate({**pod, **home}, account)
+    (tmp_path / ".kube" / "config").write_text("{}")
+    assert str(connection.locate({**pod, **home}, account)) == f"kubeconfig {tmp_path}/.kube/config"
+    (account / "token").write_text("t")
+    (account / "ca.crt").write_text("c")
+    inside = connection.locate({**pod, **home}, account)
+    assert isinstance(inside, connection.InCluster)
+    assert inside.server == "https://[::1]:443"
+    named = {**pod, **home, "KUBECONFIG": f"/missing:{file}"}
+    assert connection.locate(named, account) == connection.Kubeconfig(f"/missing:{file}")
+    with pytest.raises(errors.ConfigError, match="KUBECONFIG names /missing, which does not exist"):
+        connection.locate({**named, "KUBECONFIG": "/missing"}, account)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "a: [", "current-context: x", "7"])
+def test_a_broken_kubeconfig_is_a_config_error(tmp_path: Path, text: str) -> None:
+    """Whatever is in the file, the error names the file and nothing crashes."""
+    path = tmp_path / "config"
+    path.write_text(text)
+    environ = {"KUBECONFIG": str(path)}
+    with pytest.raises(errors.ConfigError, match=str(path)):
+        kube_client.Client.load(environ)
+    with pytest.raises(errors.ConfigError, match=str(path)):
+        kubeconfig.write_for_run(tmp_path / "out", {}, environ)
+
+
+def test_the_kubeconfig_for_a_run(tmp_path: Path) -> None:
+    """Ours alone to read, current context only, no namespace, file names absolute."""
+    source = tmp_path / "dir" / "config"
+    source.parent.mkdir()
+    source.write_text(
+        yaml.safe_dump(
+            {
+                "current-context": "b",
+                "contexts": [
+                    {"name": "a", "context": {"cluster": "a", "user": "a"}},
+                    {"name": "b", "context": {"cluster": "b", "user": "b", "namespace": "n"}},
+                ],
+                "clusters": [
+                    {"name": "a", "cluster": {"server": "https://a"}},
+                    {
+                        "name": "b",
+                        "cluster": {
+                            "server": "https://b",
+                            "certificate-authority": "ca.pem",
+                            "proxy-url": "http://p",
+                        },
+                    },
+                ],
+                "users": [
+                    {"name": "a", "user": {"token": "secret-of-a"}},
+                    {
+                        "name": "b",
+                        "user": {
+                            "client-key": "k.pem",
+                            "client-certificate": "/abs/c.pem",
+                            "exec": {"command": "./login", "args": ["x"]},
+                        },
+                    },
+                ],
+            }
+        )
+    )
+    path = tmp_path / "out"
+    path.write_text("")
+    path.chmod(0o644)
+    kubeconfig.write_for_run(path, {}, {"KUBECONFIG": str(source)})
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "secret-of-a" not in path.read_text()
+    written = yaml.safe_load(path.read_text())
+    base = str(source.parent)
+    assert written["clusters"][0]["cluster"] == {
+        "server": "https://b",
+        "certificate-authority": f"{base}/ca.pem",
+        "proxy-url": "http://p",
+    }
+    assert written["users"][0]["user"] == {
+        "client-key": f"{base}/k.pem",
+        "client-certificate": "/abs/c.pem",
+        "exec": {"command": f"{base}/login", "args": ["x"]},
+    }
+    assert written["contexts"] == [
+        {"name": "operator", "context": {"cluster": "operator", "user": "operator"}}
+    ]
+
+
+def test_the_kubeconfig_for_a_run_works_from_another_directory(
+    api: fake_api.FakeApi, tmp_path: Path
+) -> None:
+    """The official client that modules use can read it, token file and all."""
+    (tmp_path / "token").write_text("t")
+    environ = write(tmp_path / "config", api.url, {"tokenFile": "token"})
+    path = tmp_path / "sub" / "out"
+    path.parent.mkdir()
+    kubeconfig.write_for_run(path, {}, environ)
+    api.tokens = {"t"}
+    program = (
+        "from kubernetes import client, config; config.load_kube_config();"
+        "print(client.CoreApi().get_api_versions().versions)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "KUBECONFIG": str(path)},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.stdout.strip() == "['v1']", ran.stderr
