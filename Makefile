@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 COLLECTIONS := .collections/.installed
-export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/.collections
+export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/.collections:$(CURDIR)/ansible_operator/collections
 
 .DEFAULT_GOAL := help
 .PHONY: help venv collections control-plane demo run test lint types layers unit integration e2e coverage fmt clean

@@ -1,0 +1,1 @@
+"""Plugins that run inside ansible-playbook, loaded by Ansible from their files."""

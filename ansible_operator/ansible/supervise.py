@@ -1,0 +1,77 @@
+"""A small parent for ``ansible-playbook``, started as a script: ``supervise.py COMMAND ARG...``.
+
+It does what ansible-runner does not, and is left alone with it:
+
+* its exit code tells which signal ended the command (128 + n);
+* it adopts what the command leaves behind (daemons, workers whose parent was killed), so that
+  the operator finds all processes of a run below it, and none becomes a zombie;
+* after SIGTERM it stays until the last of them is gone.
+
+Only the standard library, and little of it: each run starts this.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+PR_SET_CHILD_SUBREAPER = 36
+
+_asked_to_end = False
+
+
+def main(command: list[str]) -> int:
+    """Run the command with our own standard streams; its exit code, 128 + n for signal n."""
+    _adopt_orphans()
+    signal.signal(signal.SIGTERM, _on_sigterm)
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        try:
+            os.execvp(command[0], command)  # noqa: S606
+        except OSError as error:
+            os.write(2, f"ERROR! {command[0]}: {error.strerror}\n".encode())
+            os._exit(127)
+    code = _wait_for(child)
+    _reap()
+    return code
+
+
+def _adopt_orphans() -> None:
+    """Make orphaned descendants our children; without it (not Linux) they go to init."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        return
+
+
+def _on_sigterm(number: int, frame: FrameType | None) -> None:
+    global _asked_to_end
+    _asked_to_end = True
+
+
+def _wait_for(child: int) -> int:
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _reap() -> None:
+    """Reap who is dead; if we were asked to end, wait for all."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, 0 if _asked_to_end else os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

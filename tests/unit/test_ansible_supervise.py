@@ -1,0 +1,57 @@
+"""The small parent of ansible-playbook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from ansible_operator.ansible import supervise
+
+COMMAND = (sys.executable, "-I", "-S", supervise.__file__)
+
+
+def test_passes_exit_code_and_output_on() -> None:
+    """Arguments, output and exit code go through."""
+    done = subprocess.run(
+        [*COMMAND, "sh", "-c", 'echo "$1"; exit 3', "sh", "a b"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (3, "a b\n")
+
+
+@pytest.mark.parametrize("number", [9, 15])
+def test_tells_the_signal(number: int) -> None:
+    """A command that a signal ended gives 128 and the signal."""
+    done = subprocess.run([*COMMAND, "sh", "-c", f"kill -{number} $$"])
+    assert done.returncode == 128 + number
+
+
+def test_command_that_is_not_there() -> None:
+    """A missing command is 127 with a line that says so."""
+    done = subprocess.run([*COMMAND, "/nowhere/x"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (127, "ERROR! /nowhere/x: No such file or directory\n")
+
+
+def test_adopts_orphans_and_waits_for_them_when_asked_to_end() -> None:
+    """After SIGTERM it reaps what the command left behind and ends after the last of them."""
+    script = (
+        "(setsid sh -c 'trap \"\" TERM; echo up; sleep 0.5; echo orphan $(ps -o ppid= -p $$)' &) ; "
+        "read line; kill -TERM $PPID; kill -9 $$"
+    )
+    with subprocess.Popen(
+        [*COMMAND, "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == "up\n"
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        assert process.wait(30) == 128 + 9
+        assert process.stdout.read() == f"orphan {process.pid}\n"
+
+
+def test_without_prctl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where ctypes is missing it does without adoption."""
+    monkeypatch.setitem(sys.modules, "ctypes", None)
+    supervise._adopt_orphans()
