@@ -79,7 +79,8 @@ def _fields(event: events.Event, **more: Any) -> dict[str, Any]:
         "task": event.task,
         "task_path": event.task_path,
         "host": event.host,
-        "stdout": event.stdout[:TEXT_LIMIT],
+        # ansible-core 2.19 prints the error of a no_log task; a callback of the user's may too.
+        "stdout": "" if event.is_hidden else event.stdout[:TEXT_LIMIT],
         **more,
     }
     return {key: value for key, value in fields.items() if value not in ("", None)}

@@ -18,9 +18,10 @@ OK = "runner_on_ok"
 FAILED = "runner_on_failed"
 UNREACHABLE = "runner_on_unreachable"
 ITEM_OK = "runner_item_on_ok"
+ERROR = "error"
 
 # What Ansible prints outside of tasks: parser errors, warnings, plain lines.
-OUTPUT = frozenset({"verbose", "error", "warning", "system_warning", "deprecated", "debug"})
+OUTPUT = frozenset({"verbose", ERROR, "warning", "system_warning", "deprecated", "debug"})
 
 REQUEUE_AFTER = frozenset({"operator_sdk.util.requeue_after", "requeue_after"})
 
@@ -70,9 +71,20 @@ class Event:
         return str(self.data.get("host") or "")
 
     @property
+    def delegate(self) -> str:
+        """The host that a task was delegated to, empty where it was not."""
+        delegated = mapping(self.result.get("_ansible_delegated_vars"))
+        return str(delegated.get("ansible_delegated_host") or "")
+
+    @property
     def actions(self) -> frozenset[str]:
         """The module as the playbook spells it and its full name."""
         return frozenset(str(self.data.get(key)) for key in ("task_action", "resolved_action"))
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the task has ``no_log``, so that nothing of its output may be shown."""
+        return is_hidden(self.result)
 
     @property
     def result(self) -> Mapping[str, Any]:
@@ -108,3 +120,8 @@ def results(event: Event) -> Iterator[Mapping[str, Any]]:
 def clean(text: str) -> str:
     """The text without colours and control characters; lines end in ``\\n``."""
     return _UNPRINTABLE.sub("", _ANSI.sub("", text).replace("\r\n", "\n"))
+
+
+def is_hidden(result: Mapping[str, Any]) -> bool:
+    """Whether a result, or that of a loop item, is one of ``no_log``."""
+    return "censored" in result or result.get("_ansible_no_log") is True

@@ -24,10 +24,10 @@ _MSG = re.compile(r'"msg": ?("(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")')
 def failure(event: events.Event) -> str:
     """The message for one failed task or unreachable host."""
     if event.kind == events.UNREACHABLE:
-        head = f"host {event.host} is unreachable at {event.where}"
+        head = f"host {event.delegate or event.host} is unreachable at {event.where}"
     else:
         head = f"{event.where} failed on {event.host}"
-    if _is_hidden(event.result):
+    if event.is_hidden:
         return f"{head}; its output is hidden because of no_log"
     if not event.result:
         return f"{head}: {_from_stdout(event.stdout)}"
@@ -59,10 +59,6 @@ def cut(text: str, limit: int) -> str:
 def join(messages: Sequence[str]) -> str:
     """Several messages as one, each once, one below the other."""
     return "\n".join(dict.fromkeys(filter(None, messages)))
-
-
-def _is_hidden(result: Mapping[str, Any]) -> bool:
-    return "censored" in result or result.get("_ansible_no_log") is True
 
 
 def _words(result: Mapping[str, Any]) -> str:
@@ -101,7 +97,7 @@ def _items(event: events.Event) -> Iterator[str]:
 
 
 def _item_words(item: Mapping[str, Any]) -> str:
-    return "output hidden because of no_log" if _is_hidden(item) else _words(item)
+    return "output hidden because of no_log" if events.is_hidden(item) else _words(item)
 
 
 def _omitted(result: Mapping[str, Any]) -> int:

@@ -50,9 +50,12 @@ def build(watch: watches.Watch, obj: objects.Obj, finalizing: bool) -> Params:
     notes: list[str] = []
     spec = objects.spec(obj)
     prefix = object_variable(watch.gvk)
-    converted = _convert(spec, "spec", notes) if watch.snake_case_parameters else spec
+    converted, spelled = spec, {key: key for key in spec}
+    if watch.snake_case_parameters:
+        converted, spelled = _convert(spec, "spec", notes), _winners(spec, "spec", [])
     variables: dict[str, Any] = {
-        key: _encode(value, watch.mark_unsafe) for key, value in _spec_variables(converted, notes)
+        key: _encode(value, watch.mark_unsafe)
+        for key, value in _spec_variables(converted, spelled, notes)
     }
     variables[META] = {"name": objects.name(obj), "namespace": objects.namespace(obj)}
     variables[prefix] = _whole(obj, watch.mark_unsafe)
@@ -160,13 +163,17 @@ def _winners(value: Mapping[str, Any], path: str, notes: list[str]) -> dict[str,
     return winners
 
 
-def _spec_variables(spec: Mapping[str, Any], notes: list[str]) -> Iterator[tuple[str, Any]]:
+def _spec_variables(
+    spec: Mapping[str, Any], spelled: Mapping[str, str], notes: list[str]
+) -> Iterator[tuple[str, Any]]:
+    """The variables that may come from a spec; ``spelled`` has the key that gave each name."""
     for name, value in spec.items():
+        where = f"spec.{spelled[name]}"
         if name == META:
-            notes.append(f"spec.{name} is not handed to Ansible: the operator sets this variable")
+            notes.append(f"{where} is not handed to Ansible: the operator sets this variable")
         elif is_connection_variable(name):
             notes.append(
-                f"spec.{name} is not handed to Ansible: connection variables cannot be set by an "
+                f"{where} is not handed to Ansible: connection variables cannot be set by an "
                 "object. A role can read it from the spec variable"
             )
         elif not name.startswith(_DECODER_MARK):

@@ -73,7 +73,7 @@ class Tally:
             self._observe_failure(event)
         elif event.kind == events.OK and event.actions & events.REQUEUE_AFTER:
             self._observe_requeue(event)
-        elif event.kind in events.OUTPUT and not event.task:
+        elif event.kind == events.ERROR or (event.kind in events.OUTPUT and not event.task):
             self.output.append(message.cut(event.stdout, message.LIMIT))
 
     def _observe_failure(self, event: events.Event) -> None:

@@ -152,6 +152,26 @@ def test_no_log_failure_shows_nothing(lab: Lab) -> None:
     assert lab.environ["LAB_TOKEN"] not in text
 
 
+def test_no_log_error_is_not_printed(lab: Lab) -> None:
+    """The error of a no_log task, which ansible-core 2.19 prints, is in no artifact."""
+    task = {"name": "hidden", "fail": {"msg": "{{ lookup('env', 'LAB_TOKEN') }}"}, "no_log": True}
+    result = lab.run(lab.tasks(task))
+    assert failed(result).endswith("its output is hidden because of no_log")
+    assert result.artifacts is not None
+    kept = [path for path in result.artifacts.rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if lab.environ["LAB_TOKEN"] in path.read_text()]
+
+
+def test_error_between_tasks_is_told(lab: Lab) -> None:
+    """A file that a task includes and that cannot be parsed is named with its position."""
+    (lab.path / "broken.yml").write_text('- debug:\n    msg: "unclosed\n')
+    included = {"name": "include", "include_tasks": str(lab.path / "broken.yml")}
+    text = failed(lab.run(lab.tasks(included)))
+    assert "YAML parsing failed" in text
+    assert "broken.yml:3" in text
+
+
 def test_huge_and_binary_failures_are_bounded(lab: Lab) -> None:
     """5,000 failed items and a long binary message fit the limit and point to the rest."""
     (lab.path / "library").mkdir()

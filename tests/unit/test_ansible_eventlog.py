@@ -54,6 +54,15 @@ def test_verbose_tasks_mode_gives_ansibles_text() -> None:
     assert lines(START, verbose=True) == []
 
 
+def test_output_of_a_hidden_task_is_not_logged() -> None:
+    """What Ansible printed for a no_log task stays out of the log, its failure does not."""
+    event = made.task_event(events.FAILED, {"censored": "hidden"})
+    event = events.Event({**event.raw, "stdout": "[ERROR]: Task failed: s3cret"})
+    (line,) = eventlog.lines(event, TASKS, verbose=False)
+    assert line.message == "[playbook task failed]"
+    assert "stdout" not in line.fields
+
+
 def test_nothing_mode_still_has_the_recap() -> None:
     """In the mode nothing only the recap is logged."""
     assert lines(made.failed("no"), NOTHING) == []

@@ -278,7 +278,10 @@ def test_connection_variables_are_dropped(key: str) -> None:
     assert not [name for name in built.variables if params.is_connection_variable(name)
                 and name != "ansible_operator_meta"]  # fmt: skip
     assert built.variables["_cache_example_com_memcached_spec"] == {key: "x"}
-    assert any("connection variables cannot be set" in note for note in built.notes)
+    assert any(
+        f"spec.{key} is" in note and "connection variables cannot be set" in note
+        for note in built.notes
+    )
 
 
 def test_connection_variables_of_the_watch_stay() -> None:

@@ -64,8 +64,12 @@ class CallbackModule(DefaultCallback):  # type: ignore[misc]
         return _cut(text, LABEL_LIMIT) if len(text) > LABEL_LIMIT else label
 
     def _handle_exception(self, result: Any, *args: Any, **kwargs: Any) -> None:
-        """Print the error of a result, unless it repeats a message that is too long to print."""
-        if len(str(result.get("msg", ""))) > PRINTED_LIMIT:
+        """Print the error of a result, unless it is hidden or repeats a message too long to print.
+
+        ansible-core 2.19 prints the error of a failed ``no_log`` task in full.
+        """
+        hidden = "censored" in result or result.get("_ansible_no_log")
+        if hidden or len(str(result.get("msg", ""))) > PRINTED_LIMIT:
             result.pop("exception", None)
         super()._handle_exception(result, *args, **kwargs)
 

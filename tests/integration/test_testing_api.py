@@ -44,7 +44,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server() -> Iterator[str]:
     """The URL of a server on loopback."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
+        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{listening.server_port}"
         listening.shutdown()
