@@ -44,7 +44,8 @@ class Manager:
         # The ears are built last, as they report to what is built from the store.
         store = cluster.Cluster(connection, lambda gvk: self._listening.resource(gvk))
         reconcile = reconciler.Reconciler(store, ansible, config)
-        self._controller = controller.Controller(reconcile, watched, config)
+        retired = lambda gvk: self._listening.superseded(gvk)  # noqa: E731
+        self._controller = controller.Controller(reconcile, watched, config, retired=retired)
         source = kopf_source.KopfSource(connection, self._controller.observe)
         self._listening = listening.Supervisor(connection, watched, config.namespaces, source)
         log.info("talking to the API server", server=connection.server)

@@ -5,7 +5,8 @@ It does what ansible-runner does not, and is left alone with it:
 * its exit code tells which signal ended the command (128 + n);
 * it adopts what the command leaves behind (daemons, workers whose parent was killed), so that
   the operator finds all processes of a run below it, and none becomes a zombie;
-* after SIGTERM it stays until the last of them is gone.
+* after SIGTERM it stays until the last of them is gone;
+* when the operator itself is killed, it ends everything below it (Linux).
 
 Only the standard library, and little of it: each run starts this.
 """
@@ -17,18 +18,22 @@ import signal
 import sys
 from types import FrameType
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+OPERATOR_DIED = signal.SIGUSR1
 
 _asked_to_end = False
 
 
 def main(command: list[str]) -> int:
     """Run the command with our own standard streams; its exit code, 128 + n for signal n."""
-    _adopt_orphans()
     signal.signal(signal.SIGTERM, _on_sigterm)
+    signal.signal(OPERATOR_DIED, _on_operator_death)
+    _tie()
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(OPERATOR_DIED, signal.SIG_DFL)
         try:
             os.execvp(command[0], command)  # noqa: S606
         except OSError as error:
@@ -39,12 +44,14 @@ def main(command: list[str]) -> int:
     return code
 
 
-def _adopt_orphans() -> None:
-    """Make orphaned descendants our children; without it (not Linux) they go to init."""
+def _tie() -> None:
+    """Adopt orphaned descendants, and hear of the operator's death; both only on Linux."""
     try:
         import ctypes
 
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl = ctypes.CDLL(None).prctl
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl(PR_SET_PDEATHSIG, int(OPERATOR_DIED), 0, 0, 0)
     except (ImportError, OSError, AttributeError):
         return
 
@@ -52,6 +59,26 @@ def _adopt_orphans() -> None:
 def _on_sigterm(number: int, frame: FrameType | None) -> None:
     global _asked_to_end
     _asked_to_end = True
+
+
+def _on_operator_death(number: int, frame: FrameType | None) -> None:
+    """Nobody waits for the run any more: kill what is below us until nothing is left."""
+    while True:
+        for child in _children():
+            os.kill(child, signal.SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            os._exit(128 + signal.SIGKILL)
+
+
+def _children() -> list[int]:
+    """Our children, adopted ones included; none of them can vanish before we wait for it."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as listed:
+            return [int(pid) for pid in listed.read().split()]
+    except OSError:  # a kernel without this file
+        return []
 
 
 def _wait_for(child: int) -> int:

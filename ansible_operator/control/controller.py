@@ -40,7 +40,8 @@ class Controller:
     """Hears of changes from any thread and reconciles in its own worker threads.
 
     ``watched`` are all kinds that may be observed and enqueued. There are as many workers as runs
-    may be active over all kinds. ``clock`` is a monotonic clock in seconds.
+    may be active over all kinds. ``clock`` is a monotonic clock in seconds. ``retired`` tells of a
+    kind that its objects are run under another version of it by now: what is queued is dropped.
     """
 
     def __init__(
@@ -49,8 +50,10 @@ class Controller:
         watched: Iterable[watches.Watch],
         options: settings.Settings,
         clock: Callable[[], float] = time.monotonic,
+        retired: Callable[[objects.GVK], bool] = lambda gvk: False,
     ) -> None:
         engine = options.engine
+        self._retired = retired
         cap = functools.cache(options.workers)
         self.queue = queue.WorkQueue(cap, engine.max_concurrent_runs, clock)
         self.backoff = backoff.Backoff(engine.backoff_floor, engine.backoff_ceiling)
@@ -137,6 +140,8 @@ class Controller:
             self.serve(key)
 
     def _attempt(self, key: objects.ObjectKey) -> Outcome:
+        if self._retired(key.gvk):
+            return reconciler.Result(forget=True)
         cancel = reconciler.Cancel()
         with self._lock:
             self._cancels[key] = cancel

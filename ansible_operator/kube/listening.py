@@ -140,6 +140,11 @@ class Supervisor:
         """The kinds that are listened to now."""
         return frozenset(gvk for gvk, entry in self._entries.items() if entry.listening)
 
+    def superseded(self, gvk: objects.GVK) -> bool:
+        """Whether a newer listed version of the kind is served, under which its objects run."""
+        entry = self._entries.get(gvk)
+        return entry is not None and entry.said_superseded
+
     def _observe(self, entry: _Entry, now: float) -> None:
         """Take note of how listening goes, and take it back if it ended."""
         if entry.target is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from ansible_operator.ansible import supervise
@@ -51,7 +52,23 @@ def test_adopts_orphans_and_waits_for_them_when_asked_to_end() -> None:
         assert process.stdout.read() == f"orphan {process.pid}\n"
 
 
+def test_ends_everything_when_the_operator_is_killed() -> None:
+    """After SIGKILL of the process that started it, nothing of the run is left."""
+    script = "(setsid sleep 4244 &) ; sh -c 'trap \"\" TERM HUP; echo $$; sleep 4245'"
+    starter = f"import subprocess; subprocess.run({[*COMMAND, 'sh', '-c', script]!r})"
+    command = [sys.executable, "-c", starter]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as operator:
+        assert operator.stdout is not None
+        leaf = psutil.Process(int(operator.stdout.readline()))
+        below = psutil.Process(operator.pid).children(recursive=True)
+        assert leaf in below
+        operator.kill()
+    gone, alive = psutil.wait_procs(below, timeout=30)
+    assert not alive
+    assert len(gone) == len(below)
+
+
 def test_without_prctl(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where ctypes is missing it does without adoption."""
     monkeypatch.setitem(sys.modules, "ctypes", None)
-    supervise._adopt_orphans()
+    supervise._tie()

@@ -51,7 +51,10 @@ class Bench:
     ) -> None:
         self.clock = fakes.Clock()
         options = fakes.options(backoff_floor=1.0, backoff_ceiling=300.0, **engine)
-        self.controller = controller.Controller(reconciles, watched, options, self.clock)
+        self.retired: set[objects.GVK] = set()
+        self.controller = controller.Controller(
+            reconciles, watched, options, self.clock, self.retired.__contains__
+        )
 
     def observe(self, obj: objects.Obj, event_type: str | None = "ADDED", **watch: Any) -> None:
         """An event of an object."""
@@ -91,6 +94,18 @@ def test_twenty_edits_are_at_most_two_passes() -> None:
         bench.observe(edited(next(edits)), "MODIFIED")
     script.during = edit
     assert bench.serve() == 2
+    assert bench.serve_in(1e6) == 0
+
+
+def test_queued_passes_of_a_superseded_version_are_dropped() -> None:
+    """What was due for an older version of a kind does not run once a newer one does (W6)."""
+    script = Script(reconciler.Result(requeue_after=10.0))
+    bench = Bench(script)
+    bench.observe(fakes.make())
+    bench.serve()
+    bench.retired.add(KEY.gvk)
+    assert bench.serve_in(10.0) == 1
+    assert script.served == [KEY.name]
     assert bench.serve_in(1e6) == 0
 
 
