@@ -92,12 +92,12 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _start(given: dict[str, Any], ignored: Sequence[str]) -> int:
+    if sys.stderr is None:  # closed by who started us; the operator works without a reader
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open as long as the process lives
     import structlog
 
     from ansible_operator import errors, flags, logs, settings
 
-    if "kubeconfig" in given:
-        os.environ["KUBECONFIG"] = given["kubeconfig"]
     if sys.stderr.isatty() and not given.get("zap_encoder"):
         given["zap_encoder"] = "console"
     log = structlog.get_logger("cmd")

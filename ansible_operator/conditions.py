@@ -49,4 +49,5 @@ def set_condition(
 def _transition_time(old: objects.Obj | None, new: objects.Obj, now: str) -> str:
     if old is None or old.get("status") != new["status"]:
         return now
-    return str(old.get("lastTransitionTime") or now)
+    time = old.get("lastTransitionTime")
+    return time if isinstance(time, str) and time else now

@@ -59,11 +59,12 @@ class WatchesError(ConfigError):
     """A watches file cannot be used.
 
     Its text reads ``watches.yaml:12: entry 2: role: <problem>. <way out>``; the texts of
-    ``others``, which are further problems of the same file, follow on lines of their own.
+    ``others``, which are further problems of the same file or warnings that may explain one,
+    follow on lines of their own.
     """
 
     def __init__(
-        self, place: Place, problem: str, hint: str = "", others: Sequence[WatchesError] = ()
+        self, place: Place, problem: str, hint: str = "", others: Sequence[WatchesError | str] = ()
     ) -> None:
         self.place = place
         self.problem = problem
@@ -72,6 +73,12 @@ class WatchesError(ConfigError):
         text = f"{place}: {problem}"
         own = f"{text}. {hint}" if hint else text
         super().__init__("\n".join([own, *(str(other) for other in self.others)]))
+
+    @classmethod
+    def all(cls, problems: Sequence[WatchesError], warnings: Sequence[str] = ()) -> WatchesError:
+        """One error for several; the first is the one whose place and problem it has."""
+        first, *others = problems
+        return cls(first.place, first.problem, first.hint, [*first.others, *others, *warnings])
 
 
 class ReconcileError(OperatorError):

@@ -23,7 +23,8 @@ import structlog
 
 from ansible_operator import errors, objects, watches
 from ansible_operator.kube import client as kube_client
-from ansible_operator.kube import connection, listening
+from ansible_operator.kube import connection
+from ansible_operator.kube import source as kube_source
 
 log = structlog.get_logger("kopf")
 
@@ -32,7 +33,7 @@ Listener: TypeAlias = Callable[[watches.Watch, str | None, objects.Obj], None]
 STOP_LIMIT = 8.0
 GRACE = 1.5
 
-# What these say is either said by the supervisor in our words or of no concern (that signals are
+# What these say is either said by kube.listening in our words or of no concern (that signals are
 # not handled outside the main thread, that a login was cancelled by our stopping).
 _SILENT = (
     "kopf._core.reactor.running",
@@ -56,7 +57,7 @@ class KopfSource:
         self._ears: dict[objects.GVK, _Ear] = {}
         quiet()
 
-    def start(self, target: listening.Target) -> None:
+    def start(self, target: kube_source.Target) -> None:
         """Begin to listen, in place of what is listened to of the same kind."""
         self.stop(target.gvk)
         ear = self._ears[target.gvk] = _Ear(target, self._client, self._listener)
@@ -67,10 +68,10 @@ class KopfSource:
         if ear := self._ears.pop(gvk, None):
             ear.stop()
 
-    def state(self, gvk: objects.GVK) -> listening.State:
+    def state(self, gvk: objects.GVK) -> kube_source.State:
         """How it goes with a kind that was started."""
         ear = self._ears.get(gvk)
-        return ear.state() if ear else listening.State(ended="it was never started")
+        return ear.state() if ear else kube_source.State(ended="it was never started")
 
     def close(self) -> None:
         """Stop listening to everything; returns when all threads ended, or after 8 s."""
@@ -87,7 +88,7 @@ class _Ear:
     """One kopf operator for one target, in its own thread and loop."""
 
     def __init__(
-        self, target: listening.Target, client: kube_client.Client, listener: Listener
+        self, target: kube_source.Target, client: kube_client.Client, listener: Listener
     ) -> None:
         self._target = target
         self._client = client
@@ -120,8 +121,8 @@ class _Ear:
         if self._thread.is_alive():
             log.warning("kopf does not stop", kind=str(self._target.gvk), waited=STOP_LIMIT)
 
-    def state(self) -> listening.State:
-        return listening.State(self._asked.is_set() and self._ended is None, self._ended)
+    def state(self) -> kube_source.State:
+        return kube_source.State(self._asked.is_set() and self._ended is None, self._ended)
 
     def _run(self) -> None:
         try:
@@ -182,7 +183,9 @@ class _Ear:
         return False
 
 
-def settings(target: listening.Target, on_request: Callable[[Any], bool]) -> kopf.OperatorSettings:
+def settings(
+    target: kube_source.Target, on_request: Callable[[Any], bool]
+) -> kopf.OperatorSettings:
     """kopf's settings for one target.
 
     ``on_request`` is called whenever kopf is about to list or watch a resource, and returns

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import os
 import signal
 import threading
-from types import FrameType
 
 import structlog
 
-from ansible_operator import errors, kopf_source, settings, watches
+from ansible_operator import errors, kopf_source, objects, settings, watches
 from ansible_operator.ansible import runner
 from ansible_operator.control import controller, reconciler
-from ansible_operator.kube import client, cluster, kubeconfig, listening
+from ansible_operator.kube import client, cluster, discovery, kubeconfig, listening
+
+EARS_LIMIT = 10.0
+"""Seconds that listening gets to end; a server that does not answer must not hold us up."""
 
 log = structlog.get_logger("manager")
 
@@ -39,26 +42,46 @@ class Manager:
         self._stop = threading.Event()
         self._code = 0
         connection = client.Client.load(config.environ)
-        write_kubeconfig = functools.partial(kubeconfig.write_for_run, environ=config.environ)
-        ansible = runner.AnsibleRunner(config, write_kubeconfig, config.environ)
-        # The ears are built last, as they report to what is built from the store.
-        store = cluster.Cluster(connection, lambda gvk: self._listening.resource(gvk))
+        credentials = functools.partial(kubeconfig.for_run, environ=config.environ)
+        ansible = runner.AnsibleRunner(config, credentials, config.environ)
+        store = cluster.Cluster(connection, self._resource)
         reconcile = reconciler.Reconciler(store, ansible, config)
-        retired = lambda gvk: self._listening.superseded(gvk)  # noqa: E731
-        self._controller = controller.Controller(reconcile, watched, config, retired=retired)
+        self._controller = controller.Controller(
+            reconcile, watched, config, retired=self._is_retired
+        )
         source = kopf_source.KopfSource(connection, self._controller.observe)
-        self._listening = listening.Supervisor(connection, watched, config.namespaces, source)
+        self._listening = listening.Listening(
+            connection,
+            watched,
+            config.namespaces,
+            source,
+            on_superseded=self._controller.retire,
+        )
         log.info("talking to the API server", server=connection.server)
+        log.warning(
+            "owner references and watches of dependent objects are not active yet",
+            hint="set metadata.ownerReferences of what a role creates in the role itself",
+        )
+
+    # The ears are built last, as they report to what is built from these two.
+
+    def _resource(self, gvk: objects.GVK) -> discovery.Resource:
+        return self._listening.resource(gvk)
+
+    def _is_retired(self, gvk: objects.GVK) -> bool:
+        return self._listening.superseded(gvk)
 
     def run(self) -> int:
         """Start everything, wait for a signal, stop everything in reverse order."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-        ears = threading.Thread(target=self._listen, name="listening")
+        threading.Thread(target=self._obey, args=(_signals(),), name="signals", daemon=True).start()
+        ears = threading.Thread(target=self._listen, name="listening", daemon=True)
         self._controller.start()
         ears.start()
         self._stop.wait()
-        self._end(ears)
+        log.info("stopping", grace=self._grace, active=len(self._controller.active()))
+        self._controller.stop(self._grace)
+        ears.join(EARS_LIMIT)
+        log.info("stopped")
         return self._code
 
     def _listen(self) -> None:
@@ -70,15 +93,24 @@ class Manager:
             self._code = 1
             self._stop.set()
 
-    def _end(self, ears: threading.Thread) -> None:
-        """Take no new work, give the active runs their grace time, then end them."""
-        log.info("stopping", grace=self._grace, active=len(self._controller.active()))
-        self._controller.stop(self._grace)
-        ears.join()
-        log.info("stopped")
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        """The first signal stops in good order, the second does not wait for the runs."""
-        if self._stop.is_set():
-            self._controller.hurry()
+    def _obey(self, reader: int) -> None:
+        """The first signal stops in good order, every further one ends the runs at once."""
+        os.read(reader, 1)
         self._stop.set()
+        while os.read(reader, 1):
+            log.warning("told again to stop: ending the runs now")
+            self._controller.hurry()
+
+
+def _signals() -> int:
+    """A descriptor from which each SIGTERM, SIGINT and SIGHUP is read as a byte.
+
+    Handlers of their own would run between any two steps of the main thread, also while it holds
+    the lock that they need.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    return reader

@@ -10,6 +10,9 @@ from typing import Any, TypeAlias
 
 Obj: TypeAlias = dict[str, Any]
 
+ANNOTATION_PREFIX = "ansible.sdk.operatorframework.io/"
+"""What the annotations that this operator reads begin with, as the incumbent's do."""
+
 _VERSION = re.compile(r"^v(\d+)(?:(alpha|beta)(\d+))?$")
 _STABILITY = {"alpha": 0, "beta": 1, None: 2}
 

@@ -40,7 +40,9 @@ class Section:
 
     def __post_init__(self) -> None:
         own = [key for key, _ in self.node.value if key.tag != _TAG + "merge"]
-        for text, (key, child) in watchfile.pairs(self.node).items():
+        for text, (key, child) in watchfile.pairs(
+            self.node, self.document.place(self.node, self.entry)
+        ).items():
             other = self._found.get(text.lower())
             if other is not None and key in own and other[0] in own:
                 raise errors.WatchesError(
@@ -155,7 +157,7 @@ class Section:
         node = self._node(key)
         if node is None:
             return {}
-        found = watchfile.pairs(self._mapping(key, node))
+        found = watchfile.pairs(self._mapping(key, node), self.place(key))
         return {name: self._scalar(f"{key}.{name}", child) for name, (_, child) in found.items()}
 
     def section(self, key: str) -> Section | None:

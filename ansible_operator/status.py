@@ -187,7 +187,8 @@ class _Draft:
 
     def _is_ours(self, type_: str) -> bool:
         found = conditions.find(self._conditions, type_)
-        return found is None or found.get("reason") in _OUR_REASONS[type_]
+        # As text, because a role may have written anything there, such as a list.
+        return found is None or str(found.get("reason")) in _OUR_REASONS[type_]
 
     def _observed(self) -> dict[str, int]:
         return {"observedGeneration": self._generation} if self._generation > 0 else {}

@@ -54,7 +54,7 @@ class NotFoundError(Exception):
 def playbook(text: str, cwd: Path) -> Playbook:
     """The playbook that ``text`` names: an absolute path, or one relative to ``cwd``."""
     path = cwd / text
-    if path.is_dir():
+    if os.path.isdir(path):
         raise NotFoundError(f"{path} is a directory", "Name the playbook file itself")
     if not os.path.exists(path):
         raise NotFoundError(
@@ -68,7 +68,7 @@ def role(text: str, environ: Mapping[str, str], cwd: Path) -> Role:
     """The role that ``text`` names: the first directory among :func:`role_places`."""
     places = list(role_places(text, environ, cwd))
     for path in places:
-        if path.is_dir():
+        if os.path.isdir(path):  # Path.is_dir() raises for a name that is too long
             return Role(path)
     tried = ", ".join(f"{path} (a file)" if os.path.exists(path) else str(path) for path in places)
     raise NotFoundError(f'there is no role "{text}"; tried {tried}', _role_hint(text))

@@ -40,6 +40,7 @@ class Watch:
     watch_dependent_resources: bool = True
     watch_cluster_scoped_resources: bool = False
     snake_case_parameters: bool = True
+    snake_case_top_level_only: bool = False
     watch_annotations_changes: bool = False
     mark_unsafe: bool = False
     cancel_on_change: bool = False

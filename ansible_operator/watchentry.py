@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ansible_operator import objects, selector, targets, watch
+from ansible_operator import errors, objects, selector, targets, watch
 from ansible_operator.section import Section
 
 _KEYS = (
@@ -24,6 +26,7 @@ _KEYS = (
     "watchDependentResources",
     "watchClusterScopedResources",
     "snakeCaseParameters",
+    "snakeCaseTopLevelOnly",
     "watchAnnotationsChanges",
     "markUnsafe",
     "cancelOnChange",
@@ -35,6 +38,7 @@ _WORKERS = (
     "set the environment variable MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP> "
     "or --max-concurrent-reconciles"
 )
+_NOT_ACTIVE = ("watchDependentResources", "watchClusterScopedResources")
 _ADVICE = {
     "maxConcurrentReconciles": _WORKERS,
     "maxWorkers": _WORKERS,
@@ -53,41 +57,65 @@ class Entry:
     cwd: Path
 
     def read(self) -> watch.Watch:
-        """The watch; raises :class:`errors.WatchesError` for its first problem."""
+        """The watch; raises :class:`errors.WatchesError` that lists all problems of the entry."""
         entry = self.section
         entry.expect(_KEYS, _ADVICE)
-        gvk = self._gvk()
-        target = self._target(entry)
+        for key in _NOT_ACTIVE:
+            if entry.given(key) and entry.text(key) in ("true", "yes", "on"):
+                entry.caution(key, "accepted, but dependents are not watched yet")
+        values: dict[str, Any] = {}
+        problems: list[errors.WatchesError] = []
+        for name, read in self._readers().items():
+            try:
+                values[name] = read()
+            except errors.WatchesError as error:
+                problems.append(error)
+        if problems:
+            raise errors.WatchesError.all(problems)
+        return watch.Watch(**values)
+
+    def _readers(self) -> Mapping[str, Callable[[], Any]]:
+        """Field of :class:`watch.Watch` -> what reads it."""
+        entry, flag = self.section, functools.partial
+        return {
+            "gvk": self._gvk,
+            "target": self._main_target,
+            "vars": lambda: entry.data("vars"),
+            "max_runner_artifacts": self._artifacts,
+            "reconcile_period": self._period,
+            "run_timeout": self._run_timeout,
+            "ansible_args": lambda: entry.words("ansibleArgs"),
+            "manage_status": flag(self._flag, "manageStatus", default=True),
+            "watch_dependent_resources": flag(self._flag, "watchDependentResources", default=True),
+            "watch_cluster_scoped_resources": flag(self._flag, "watchClusterScopedResources"),
+            "snake_case_parameters": flag(self._flag, "snakeCaseParameters", default=True),
+            "snake_case_top_level_only": flag(self._flag, "snakeCaseTopLevelOnly"),
+            "watch_annotations_changes": flag(self._flag, "watchAnnotationsChanges"),
+            "mark_unsafe": flag(self._flag, "markUnsafe"),
+            "cancel_on_change": flag(self._flag, "cancelOnChange"),
+            "blacklist": lambda: frozenset(self._blacklist()),
+            "selector": self._selector,
+            "finalizer": self._finalizer,
+            "place": lambda: str(entry.place()),
+        }
+
+    def _main_target(self) -> targets.Target:
+        target = self._target(self.section)
         if target is None:
-            raise entry.error(
+            raise self.section.error(
                 "",
-                f"{gvk.kind} has neither a role nor a playbook",
+                f"{self.section.text('kind') or 'this entry'} has neither a role nor a playbook",
                 "Add 'role: <name or path>' or 'playbook: <path>'",
             )
-        artifacts = entry.number("maxRunnerArtifacts")
-        period = entry.duration("reconcilePeriod")
-        return watch.Watch(
-            gvk=gvk,
-            target=target,
-            vars=entry.data("vars"),
-            max_runner_artifacts=(
-                watch.DEFAULT_MAX_RUNNER_ARTIFACTS if artifacts is None else artifacts
-            ),
-            reconcile_period=None if period is None else max(period, 0.0),
-            run_timeout=self._run_timeout(),
-            ansible_args=entry.words("ansibleArgs"),
-            manage_status=self._flag("manageStatus", default=True),
-            watch_dependent_resources=self._flag("watchDependentResources", default=True),
-            watch_cluster_scoped_resources=self._flag("watchClusterScopedResources"),
-            snake_case_parameters=self._flag("snakeCaseParameters", default=True),
-            watch_annotations_changes=self._flag("watchAnnotationsChanges"),
-            mark_unsafe=self._flag("markUnsafe"),
-            cancel_on_change=self._flag("cancelOnChange"),
-            blacklist=frozenset(self._blacklist()),
-            selector=self._selector(),
-            finalizer=self._finalizer(),
-            place=str(entry.place()),
-        )
+        return target
+
+    def _artifacts(self) -> int:
+        found = self.section.number("maxRunnerArtifacts")
+        return watch.DEFAULT_MAX_RUNNER_ARTIFACTS if found is None else found
+
+    def _period(self) -> float | None:
+        found = self.section.duration("reconcilePeriod")
+        return None if found is None else max(found, 0.0)
 
     def _flag(self, key: str, *, default: bool = False) -> bool:
         found = self.section.flag(key)

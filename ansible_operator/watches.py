@@ -39,19 +39,22 @@ def load(path: Path, environ: Mapping[str, str], cwd: Path) -> Loaded:
     found: list[tuple[Watch, errors.Place]] = []
     problems: list[errors.WatchesError] = []
     unmarked: list[str] = []
+    hints: list[str] = []
     for number, node in enumerate(_entries(document), start=1):
+        known = len(notes)
         try:
             entry = section.Section(document, _map(document, node, number), number, notes.append)
             watch = watchentry.Entry(entry, environ, cwd).read()
         except errors.WatchesError as error:
             problems.append(error)
+            hints += notes[known:]  # a misspelt key is often why another one is missing
             continue
         found.append((watch, entry.place()))
         if not entry.given("markUnsafe"):
             unmarked.append(watch.gvk.kind)
     problems += _duplicates(found)
     if problems:
-        raise _all(problems)
+        raise errors.WatchesError.all(problems, hints)
     watches = tuple(watch for watch, _ in found)
     return Loaded(watches, (*notes, *_about_all(str(path), watches, unmarked)))
 
@@ -103,11 +106,6 @@ def _duplicates(found: Iterable[tuple[Watch, errors.Place]]) -> Iterator[errors.
                 f"in line {earlier.line}",
                 "Keep one of the two entries",
             )
-
-
-def _all(problems: list[errors.WatchesError]) -> errors.WatchesError:
-    first, *others = problems
-    return errors.WatchesError(first.place, first.problem, first.hint, others)
 
 
 def _about_all(file: str, found: Sequence[Watch], unmarked: Sequence[str]) -> Iterator[str]:

@@ -60,18 +60,33 @@ def value(node: yaml.Node, place: errors.Place) -> Any:
     except (yaml.YAMLError, ValueError) as error:
         problem = getattr(error, "problem", None) or str(error)
         raise errors.WatchesError(place, problem, "Use only what JSON can hold") from error
+    except _UNREADABLE as error:
+        kind = node.tag.rpartition(":")[2]
+        raise errors.WatchesError(place, f"this is no {kind}", "Remove the tag") from error
+    except RecursionError as error:
+        raise errors.WatchesError(place, "nested too deeply", "Flatten it") from error
     finally:
         loader.dispose()
 
 
-def pairs(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-    """Key and value nodes of a map by the text of the key, with ``<<`` merged in."""
+def pairs(node: yaml.MappingNode, place: errors.Place) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+    """Key and value nodes of a map by the text of the key, with ``<<`` merged in.
+
+    Raises :class:`errors.WatchesError` if what is to be merged is no map.
+    """
     loader = _Loader("")
     try:
         loader.flatten_mapping(node)
+    except yaml.YAMLError as error:
+        problem = getattr(error, "problem", None) or str(error)
+        raise errors.WatchesError(place, problem, "'<<' takes a map or a list of maps") from error
     finally:
         loader.dispose()
     return {str(key.value): (key, child) for key, child in node.value}
+
+
+# What PyYAML's constructors raise for text that does not fit its explicit tag (``!!bool foo``).
+_UNREADABLE = (KeyError, IndexError, AttributeError, TypeError)
 
 
 class _Loader(yaml.SafeLoader):

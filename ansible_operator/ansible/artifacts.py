@@ -14,10 +14,14 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
+
 from ansible_operator.ansible import inputdir
 
 ARTIFACTS = "artifacts"
 LATEST = "latest"
+
+log = structlog.get_logger("runner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +64,13 @@ class Store:
         """Move the artifacts of a finished run to where they are kept.
 
         Of the object's artifacts the newest ``count`` stay (0: none, negative: all). Returns the
-        new place, or None if this one was not kept.
+        new place, or None if this one was not kept. If the disk does not want it, that is logged.
         """
         directory = run.object_dir / ARTIFACTS
         path = directory / run.path.name
         with self._lock:
             if count != 0 and run.artifacts.is_dir():
-                directory.mkdir(mode=0o700, exist_ok=True)
-                run.artifacts.rename(path)
-                self._sizes[path] = size_of(path)
-                self._total += self._sizes[path]
+                self._move(run.artifacts, path)
             if count >= 0:
                 mine = [known for known in self._sizes if known.parent == directory]
                 for known in mine[: max(0, len(mine) - count)]:
@@ -86,10 +87,16 @@ class Store:
             shutil.rmtree(directory / ARTIFACTS, ignore_errors=True)
             inputdir.remove_empty(directory, self._root)
 
-    @property
-    def total_bytes(self) -> int:
-        """The size of everything that is kept."""
-        return self._total
+    def _move(self, source: Path, path: Path) -> None:
+        try:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            source.rename(path)
+        except OSError as error:
+            log.warning("The artifacts of a run could not be kept", path=str(path),
+                        reason=str(error))  # fmt: skip
+            return
+        self._sizes[path] = size_of(path)
+        self._total += self._sizes[path]
 
     def _apply_limit(self) -> None:
         while self._total > self._max_bytes and self._sizes:
@@ -104,7 +111,11 @@ class Store:
     def _point_latest(self, directory: Path) -> None:
         mine = [path for path in self._sizes if path.parent == directory]
         if mine:
-            inputdir.link(directory / LATEST, mine[-1].name)
+            try:
+                inputdir.link(directory / LATEST, mine[-1].name)
+            except OSError as error:
+                log.warning("The link to the newest artifacts could not be made",
+                            path=str(directory / LATEST), reason=str(error))  # fmt: skip
             return
         with contextlib.suppress(OSError):
             (directory / LATEST).unlink(missing_ok=True)

@@ -45,6 +45,7 @@ class Content:
     """What goes into the directory; ``play`` is the generated play of a role, else None."""
 
     variables: Mapping[str, Any]
+    kubeconfig: str = ""
     args: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     inventory: Path | None = None
@@ -61,7 +62,7 @@ class RunDir:
 
     @property
     def kubeconfig(self) -> Path:
-        """Where the run's kubeconfig belongs."""
+        """The run's kubeconfig."""
         return self.path / "kubeconfig"
 
     @property
@@ -90,36 +91,66 @@ def object_dir(root: Path, key: objects.ObjectKey) -> Path:
     return root.joinpath(*filter(None, parts))
 
 
-def prepare_root(root: Path) -> str:
-    """Make the root directory, 0700; return a warning, or ``""``.
+def prepare_root(root: Path, uid: int | None = None) -> str:
+    """Make the root directory and its missing parents, 0700; return a warning, or ``""``.
 
-    Raises SettingsError if somebody else could put files or links there: it holds variables and
-    credentials of runs. A volume that the cluster mounted there belongs to root and is accepted.
+    Raises SettingsError if somebody other than the user ``uid`` (us) and root could put files or
+    links there, or anything else in its place: it holds variables and credentials of runs. A
+    volume that the cluster mounted there or above belongs to root and is accepted.
     """
-    missing = [path for path in (root, *root.parents) if not path.exists()]
+    us = os.geteuid() if uid is None else uid
     try:
-        for path in reversed(missing):
-            path.mkdir(mode=0o700, exist_ok=True)
-        info = root.stat()
+        warnings = _make_private(root, us)
+        if root.resolve() != root:  # what a trusted link leads to
+            warnings += _make_private(root.resolve(), us)
     except OSError as error:
         raise errors.SettingsError(
-            f"the runner directory {root} cannot be made: {error.strerror}. "
-            "Make it writable for this user or choose another one"
+            f"the runner directory {root} cannot be made: {error.strerror}. Make it writable for "
+            "this user or choose another one with --runner-dir"
         ) from error
-    shared = info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if info.st_uid == 0 and os.path.ismount(root):
-        return f"{root} is a volume that others may write to" if shared else ""
-    if info.st_uid != os.geteuid():
+    return "; ".join(dict.fromkeys(warnings))
+
+
+def _make_private(root: Path, uid: int) -> list[str]:
+    """Make and check from the top down: what is above is trusted before anything is made in it."""
+    warnings = []
+    for path in (*reversed(root.parents), root):
+        if not os.path.lexists(path):
+            path.mkdir(mode=0o700, exist_ok=True)
+        info = path.lstat()
+        found = problem(info, uid, is_root=path == root)
+        if not found:
+            continue
+        if info.st_uid == 0 and path != Path(path.anchor) and os.path.ismount(path):
+            warnings += [f"{path} is a volume that others may write to"] * _is_shared(info)
+            continue
+        what = f"{path}" if path == root else f"{root} cannot be trusted: its parent {path}"
         raise errors.SettingsError(
-            f"the runner directory {root} belongs to user {info.st_uid}, not to us "
-            f"({os.geteuid()}). Remove it or choose another one"
+            f"the runner directory {what} {found}. Mend that or choose another one with "
+            "--runner-dir"
         )
-    if shared:
-        raise errors.SettingsError(
-            f"the runner directory {root} can be written by others (mode "
-            f"{stat.S_IMODE(info.st_mode):04o}). Run `chmod 700 {root}` or choose another one"
-        )
-    return ""
+    return warnings
+
+
+def problem(info: os.stat_result, uid: int, *, is_root: bool) -> str:
+    """Why a directory, or a link to one, is not safe for the user ``uid``; ``""`` if it is.
+
+    The runner directory must be the user's own and writable for nobody else. Links and parents
+    may belong to root too, and for parents the sticky bit will do, as in ``/tmp``. Pure.
+    """
+    is_link = stat.S_ISLNK(info.st_mode)
+    if info.st_uid != uid and (info.st_uid != 0 or (is_root and not is_link)):
+        return f"belongs to user {info.st_uid}, not to us ({uid})"
+    is_sticky = bool(info.st_mode & stat.S_ISVTX) and not is_root
+    if is_link or is_sticky or not _is_shared(info):
+        return ""
+    return (
+        f"can be written to by others (mode {stat.S_IMODE(info.st_mode):04o}), `chmod go-w` helps"
+    )
+
+
+def _is_shared(info: os.stat_result) -> bool:
+    return bool(info.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 @contextlib.contextmanager
@@ -147,6 +178,8 @@ def create(directory: Path, job: str, content: Content) -> Iterator[RunDir]:
 def remove_stale_runs(directory: Path) -> int:
     """End and remove what dead operators left in an object's directory; how many runs that were.
 
+    Links to runs that are gone go too, or the object's directory could never be removed.
+
     A play may outlive its operator; it must not go on beside the one that we start.
     """
     removed = 0
@@ -160,6 +193,8 @@ def remove_stale_runs(directory: Path) -> int:
                 shutil.rmtree(left, ignore_errors=True)
         except errors.ReconcileError:
             continue
+    for name in _LINKS:
+        _remove_dangling(directory / name)
     return removed
 
 
@@ -183,12 +218,17 @@ def link(path: Path, target: str) -> None:
     temporary.symlink_to(target)
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
-    temporary.replace(path)
+    try:
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only we can read."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    """Make a file that only we can read. Raises FileExistsError if anything is there already."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with open(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
 
 
@@ -218,6 +258,7 @@ def _fill(path: Path, content: Content) -> None:
     for name in ("env", "inventory", "project", "artifacts"):
         (path / name).mkdir(mode=0o700)
     write_private(path / "env" / "extravars", json.dumps(content.variables, default=str))
+    write_private(path / "kubeconfig", content.kubeconfig)
     write_private(path / "env" / "settings", json.dumps(content.settings))
     if content.args:
         write_private(path / "env" / "cmdline", content.args)
@@ -253,3 +294,9 @@ def _unlink(run: RunDir) -> None:
         with contextlib.suppress(OSError):
             if os.readlink(path) == f"{RUNS}/{run.path.name}/{name}":
                 path.unlink()
+
+
+def _remove_dangling(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if os.readlink(path).startswith(f"{RUNS}/") and not path.exists():
+            path.unlink()

@@ -8,10 +8,9 @@ from typing import TypeVar
 
 from ansible_operator import durations, objects, settings, watches
 
-PREFIX = "ansible.sdk.operatorframework.io/"
-MAX_RUNNER_ARTIFACTS = f"{PREFIX}max-runner-artifacts"
-VERBOSITY = f"{PREFIX}verbosity"
-RUN_TIMEOUT = f"{PREFIX}run-timeout"
+MAX_RUNNER_ARTIFACTS = f"{objects.ANNOTATION_PREFIX}max-runner-artifacts"
+VERBOSITY = f"{objects.ANNOTATION_PREFIX}verbosity"
+RUN_TIMEOUT = f"{objects.ANNOTATION_PREFIX}run-timeout"
 
 _MAX_VERBOSITY = 7
 

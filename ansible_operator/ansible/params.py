@@ -12,7 +12,8 @@ writing, later ones win, as the incumbent does:
 Who may write an object must not thereby be able to run programs as the operator. So connection
 variables never come from an object (:func:`is_connection_variable`), maps that Ansible's JSON
 decoder would take for its own marks lose their marks, and everything but ``spec`` in the whole
-object is always marked unsafe (``spec`` is where ``markUnsafe`` decides).
+object is always marked unsafe (``spec`` is where ``markUnsafe`` decides). What is nested so deep
+that this decoder gives up is left out: Ansible then reads the file as YAML, where no mark counts.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ from typing import Any
 from ansible_operator import objects, watches
 
 META = "ansible_operator_meta"
+MAX_DEPTH = 100
+"""Levels of maps and lists; ansible-core 2.19 gives up between 230 and 245."""
+MAX_NOTES = 20
+MAX_PATH = 120
 
 _UNSAFE = "__ansible_unsafe"
 _DECODER_MARK = "__ansible_"
@@ -48,11 +53,14 @@ class Params:
 def build(watch: watches.Watch, obj: objects.Obj, finalizing: bool) -> Params:
     """The variables of a run of ``watch`` for ``obj``; ``finalizing`` adds the finalizer's vars."""
     notes: list[str] = []
+    obj = _pruned(obj, "", MAX_DEPTH, notes)
     spec = objects.spec(obj)
     prefix = object_variable(watch.gvk)
     converted, spelled = spec, {key: key for key in spec}
     if watch.snake_case_parameters:
-        converted, spelled = _convert(spec, "spec", notes), _winners(spec, "spec", [])
+        spelled = _winners(spec, "spec", notes)
+        inner = _unchanged if watch.snake_case_top_level_only else _convert
+        converted = {name: inner(spec[key], f"spec.{key}", notes) for name, key in spelled.items()}
     variables: dict[str, Any] = {
         key: _encode(value, watch.mark_unsafe)
         for key, value in _spec_variables(converted, spelled, notes)
@@ -66,7 +74,7 @@ def build(watch: watches.Watch, obj: objects.Obj, finalizing: bool) -> Params:
     if obj.get("spec") is not None and not isinstance(obj["spec"], dict):
         notes.append("spec is not a map: no variables come from it")
     notes.extend([*_marks(obj), *_marks(converted, "spec")])
-    return Params(variables, tuple(dict.fromkeys(notes)))
+    return Params(variables, _first(list(dict.fromkeys(notes))))
 
 
 def object_variable(gvk: objects.GVK) -> str:
@@ -130,6 +138,31 @@ def _is_upper(char: str) -> bool:
     return "A" <= char <= "Z"
 
 
+def _first(notes: list[str]) -> tuple[str, ...]:
+    """The first notes, and how many more there are: an object may give rise to thousands."""
+    more = len(notes) - MAX_NOTES
+    return (*notes[:MAX_NOTES], *([f"... and {more} more"] if more > 0 else []))
+
+
+def _pruned(value: Any, path: str, left: int, notes: list[str]) -> Any:
+    """The value without what is nested more than ``left`` maps and lists deep."""
+    if not isinstance(value, dict | list):
+        return value
+    if left == 0:
+        if not path.startswith("metadata."):  # managedFields repeats the depth of the spec
+            notes.append(
+                f"{path[:MAX_PATH]} is not handed to Ansible: it is nested more than {MAX_DEPTH} "
+                "levels deep"
+            )
+        return None
+    if isinstance(value, list):
+        return [_pruned(item, f"{path}[{i}]", left - 1, notes) for i, item in enumerate(value)]
+    return {
+        key: _pruned(item, f"{path}.{key}" if path else key, left - 1, notes)
+        for key, item in value.items()
+    }
+
+
 def _is_lower(char: str) -> bool:
     return "a" <= char <= "z"
 
@@ -144,6 +177,10 @@ def _convert(value: Any, path: str, notes: list[str]) -> Any:
         name: _convert(value[key], f"{path}.{key}", notes)
         for name, key in _winners(value, path, notes).items()
     }
+
+
+def _unchanged(value: Any, path: str, notes: list[str]) -> Any:
+    return value
 
 
 def _winners(value: Mapping[str, Any], path: str, notes: list[str]) -> dict[str, str]:

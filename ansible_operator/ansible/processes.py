@@ -15,6 +15,8 @@ import time
 import psutil
 
 MARKER = "ANSIBLE_OPERATOR_JOB"
+PARTING = 1.0
+"""Seconds that a run's first process gets to end after it was left alone."""
 
 
 def of_run(job: str) -> list[psutil.Process]:
@@ -34,31 +36,51 @@ def of_run(job: str) -> list[psutil.Process]:
     return [process for process in found.values() if _is_alive(process)]
 
 
-def terminate(job: str) -> int:
-    """Ask all processes of the run to end (SIGTERM); how many there were."""
-    processes = of_run(job)
-    for process in processes:
+def terminate(job: str) -> None:
+    """Ask all processes of the run to end (SIGTERM)."""
+    for process in of_run(job):
         with contextlib.suppress(psutil.Error):
             process.terminate()
-    return len(processes)
 
 
 def kill(job: str, patience: float = 5.0) -> list[int]:
     """End all processes of the run now (SIGKILL), again until none is left or patience is over.
 
-    Returns the ids of those that are still there after ``patience`` seconds.
+    Our child is only asked at first: it ends when it has reaped the others, and only if it does
+    not, it is killed too. It is left to be waited for by whoever started it. Returns the ids of
+    those that are still there after ``patience`` seconds.
     """
-    deadline = time.monotonic() + patience
+    now = time.monotonic()
+    deadline, parting = now + patience, now + PARTING
     while True:
         processes = of_run(job)
-        late = time.monotonic() > deadline
+        now = time.monotonic()
         others = [process for process in processes if not _is_child(process)]
-        for process in processes if late or not others else others:
+        if others:
+            parting = now + PARTING
+        is_last_try = now > deadline
+        for process in processes:
             with contextlib.suppress(psutil.Error):
-                process.kill()
-        if not processes or late:
+                if process in others or now > parting or is_last_try:
+                    process.kill()
+                else:
+                    process.terminate()
+        if not processes or is_last_try:
             return [process.pid for process in processes]
-        psutil.wait_procs(others or processes, timeout=0.2)
+        _pause(others)
+
+
+def reap(children: list[psutil.Process], patience: float = 1.0) -> None:
+    """Wait for children of ours that were killed and that nobody else will wait for."""
+    psutil.wait_procs([child for child in children if _is_child(child)], timeout=patience)
+
+
+def _pause(killed: list[psutil.Process]) -> None:
+    """Give the killed time to go. Waiting for our child would take its exit code from pexpect."""
+    if killed:
+        psutil.wait_procs(killed, timeout=0.2)
+    else:
+        time.sleep(0.02)
 
 
 def _is_child(process: psutil.Process) -> bool:

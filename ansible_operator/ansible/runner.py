@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shlex
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import ansible_runner
@@ -43,21 +44,21 @@ _DEBUG_LIMIT = 256 * 1024
 class AnsibleRunner:
     """Runs roles and playbooks. One instance serves all worker threads.
 
-    ``write_kubeconfig(path, obj)`` writes the kubeconfig of a run for an object. ``environ`` is
-    the operator's environment, which runs get whole. Making an instance prepares the runner
-    directory and removes what a dead operator left there; raises SettingsError if that directory
-    cannot be used.
+    ``kubeconfig(obj)`` is the text of the kubeconfig of a run for an object. ``environ`` is the
+    operator's environment, which runs get whole. Making an instance prepares the runner directory
+    and removes what a dead operator left there; raises SettingsError if that directory cannot be
+    used.
     """
 
     def __init__(
         self,
         config: settings.Settings,
-        write_kubeconfig: Callable[[Path, objects.Obj], None],
+        kubeconfig: Callable[[objects.Obj], str],
         environ: Mapping[str, str],
     ) -> None:
         self._settings = config
         self._ansible = config.ansible
-        self._write_kubeconfig = write_kubeconfig
+        self._kubeconfig = kubeconfig
         self._environ = environ
         self._root = config.ansible.runner_dir.absolute()
         warning = inputdir.prepare_root(self._root)
@@ -106,23 +107,24 @@ class AnsibleRunner:
         for note in notes:
             log.warning("Input of the object was not used", reason=note, **fields)
         target = _target(request)
-        content = self._content(watch, target, built)
+        content = self._content(request, target, built)
         directory = inputdir.object_dir(self._root, key)
         with inputdir.create(directory, request.job, content) as place:
-            self._write_kubeconfig(place.kubeconfig, request.obj)
             attempt = _Attempt(self._ansible, self._environ, place, target, chosen, fields)
             result = attempt.run(cancel)
             kept = self._store.keep(place, chosen.max_artifacts)
         return replace(result, notes=notes, artifacts=kept)
 
     def _content(
-        self, watch: watches.Watch, target: watches.Target, built: params.Params
+        self, request: outcomes.RunRequest, target: watches.Target, built: params.Params
     ) -> inputdir.Content:
+        watch = request.watch
         args = self._ansible.args if watch.ansible_args is None else watch.ansible_args
         play = _play(target, self._ansible.skip_facts) if isinstance(target, watches.Role) else None
         return inputdir.Content(
             variables=built.variables,
             args=shlex.join(args),
+            kubeconfig=self._kubeconfig(request.obj),
             settings={"pexpect_timeout": 1},
             inventory=self._ansible.inventory,
             default_inventory=environment.default_inventory(self._environ),
@@ -145,17 +147,13 @@ class _Attempt:
         """Start Ansible, watch it, and judge."""
         config = self._config()
         verbose = self.chosen.is_verbose or _int(self.environ.get("ANSIBLE_VERBOSITY")) > 0
-        events = eventlog.EventLog(self.fields, self.ansible.log_events, verbose)
-        record = recorder.Recorder(events.put)
         guard = watchdog.Watchdog(self.place.path.name, self.chosen.timeout, cancel)
-        try:
-            rc = self._drive(config, record, guard)
-        finally:
-            left = guard.finish()
-            events.close()
-            recorder.scrub(self.place.artifacts)
-        if left:
-            log.error("Processes of the run could not be ended", pids=left, **self.fields)
+        with contextlib.closing(
+            eventlog.EventLog(self.fields, self.ansible.log_events, verbose)
+        ) as events:
+            record = recorder.Recorder(events.put)
+            rc = self._guarded(config, record, guard)
+        recorder.scrub(self.place.artifacts)
         self._log_output()
         if guard.reason is not None:
             return self._ended_early(guard.reason, record.tally)
@@ -179,8 +177,27 @@ class _Attempt:
             passwords={_ANY_OUTPUT: None},
         )
         config.prepare()
-        config.command = [*_SUPERVISE, command, *config.command[1:]]
+        config.command = [*_SUPERVISE, str(os.getpid()), command, *config.command[1:]]
         return config
+
+    def _guarded(
+        self, config: RunnerConfig, record: recorder.Recorder, guard: watchdog.Watchdog
+    ) -> int | None:
+        """Drive the run; whatever happens to us, Ansible does not go on without us."""
+        try:
+            rc = self._drive(config, record, guard)
+        except BaseException as error:
+            self._tell_left(guard.abandon())
+            if guard.reason is None or not isinstance(error, Exception):
+                raise
+            log.exception("The run that was ended early left a mess", **self.fields)
+            return None
+        self._tell_left(guard.finish())
+        return rc
+
+    def _tell_left(self, pids: list[int]) -> None:
+        if pids:
+            log.error("Processes of the run could not be ended", pids=pids, **self.fields)
 
     def _drive(
         self, config: RunnerConfig, record: recorder.Recorder, guard: watchdog.Watchdog

@@ -1,4 +1,4 @@
-"""A small parent for ``ansible-playbook``, started as a script: ``supervise.py COMMAND ARG...``.
+"""A small parent for ``ansible-playbook``: the script ``supervise.py OPERATOR COMMAND ARG...``.
 
 It does what ansible-runner does not, and is left alone with it:
 
@@ -6,7 +6,8 @@ It does what ansible-runner does not, and is left alone with it:
 * it adopts what the command leaves behind (daemons, workers whose parent was killed), so that
   the operator finds all processes of a run below it, and none becomes a zombie;
 * after SIGTERM it stays until the last of them is gone;
-* when the operator itself is killed, it ends everything below it (Linux).
+* when the operator itself is killed, it ends everything below it (Linux). OPERATOR is its process
+  id: if that is no longer our parent when we start, nothing is started.
 
 Only the standard library, and little of it: each run starts this.
 """
@@ -25,11 +26,13 @@ OPERATOR_DIED = signal.SIGUSR1
 _asked_to_end = False
 
 
-def main(command: list[str]) -> int:
+def main(operator: int, command: list[str]) -> int:
     """Run the command with our own standard streams; its exit code, 128 + n for signal n."""
     signal.signal(signal.SIGTERM, _on_sigterm)
     signal.signal(OPERATOR_DIED, _on_operator_death)
     _tie()
+    if os.getppid() != operator:  # it died before the kernel knew that we want to hear of it
+        return 128 + signal.SIGKILL
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -65,11 +68,18 @@ def _on_operator_death(number: int, frame: FrameType | None) -> None:
     """Nobody waits for the run any more: kill what is below us until nothing is left."""
     while True:
         for child in _children():
-            os.kill(child, signal.SIGKILL)
+            _kill(child)
         try:
             os.wait()
         except ChildProcessError:
             os._exit(128 + signal.SIGKILL)
+
+
+def _kill(child: int) -> None:
+    try:
+        os.kill(child, signal.SIGKILL)
+    except PermissionError:  # of another user (become); what it leaves comes to us when it ends
+        return
 
 
 def _children() -> list[int]:
@@ -101,4 +111,4 @@ def _reap() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

@@ -50,6 +50,13 @@ class Watchdog:
         """After a run that was ended early: kill what is left; the ids of what would not go."""
         return processes.kill(self._job) if self.reason is not None else []
 
+    def abandon(self) -> list[int]:
+        """After a run that nobody drives any more: kill and reap all; the ids of what stays."""
+        children = processes.of_run(self._job)
+        left = processes.kill(self._job)
+        processes.reap(children)
+        return left
+
     def _find_reason(self) -> run.Outcome | None:
         if self._cancel.is_set():
             return run.Outcome.CANCELLED

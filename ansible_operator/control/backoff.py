@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from ansible_operator import objects
 
@@ -13,16 +12,12 @@ _MAX_DOUBLINGS = 64  # more would only overflow; the ceiling is long reached
 class Backoff:
     """Exponential per object: ``floor`` x 2^n seconds, at most ``ceiling``, until :meth:`reset`.
 
-    ``jitter`` shortens each delay: it is called per delay and returns the fraction (0 to 1) to
-    take off. Without it the delays are exact. Safe to use from several threads.
+    Safe to use from several threads.
     """
 
-    def __init__(
-        self, floor: float, ceiling: float, jitter: Callable[[], float] | None = None
-    ) -> None:
+    def __init__(self, floor: float, ceiling: float) -> None:
         self._floor = floor
         self._ceiling = ceiling
-        self._jitter = jitter
         self._failures: dict[objects.ObjectKey, int] = {}
         self._lock = threading.Lock()
 
@@ -31,13 +26,7 @@ class Backoff:
         with self._lock:
             count = self._failures.get(key, 0)
             self._failures[key] = count + 1
-        delay = min(self._ceiling, self._floor * 2.0 ** min(count, _MAX_DOUBLINGS))
-        return delay if self._jitter is None else delay * (1.0 - self._jitter())
-
-    def failures(self, key: objects.ObjectKey) -> int:
-        """How many failures in a row are counted."""
-        with self._lock:
-            return self._failures.get(key, 0)
+        return min(self._ceiling, self._floor * 2.0 ** min(count, _MAX_DOUBLINGS))
 
     def reset(self, key: objects.ObjectKey) -> None:
         """Forget the failures: after a success, an edit, or when the object is gone."""

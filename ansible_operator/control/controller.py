@@ -21,6 +21,12 @@ from ansible_operator.control.priority import Priority
 CANCEL_WAIT = 15.0
 """Seconds that cancelled runs get to end: their processes are gone after 10, then the status."""
 
+CHECK_AFTER = 1800.0
+"""Seconds after which it is checked that an object still exists for which no pass is planned.
+
+A list after a lost watch tells of what is there, not of what vanished meanwhile.
+"""
+
 Outcome: TypeAlias = "reconciler.Result | Exception"
 
 log = structlog.get_logger("controller")
@@ -33,6 +39,10 @@ class Reconciles(Protocol):
         self, watch: watches.Watch, key: objects.ObjectKey, cancel: reconciler.Cancel
     ) -> reconciler.Result:
         """One pass; raises where it failed."""
+        ...
+
+    def check(self, watch: watches.Watch, key: objects.ObjectKey) -> reconciler.Result:
+        """Only see whether the object is still there; raises where that could not be seen."""
         ...
 
 
@@ -92,6 +102,18 @@ class Controller:
             self.backoff.reset(key)
         self.queue.add(key, priority, delay)
 
+    def retire(self, gvk: objects.GVK) -> None:
+        """End the runs of a kind whose objects are run under another version of it from now on.
+
+        ``retired`` says so by then. What they come to is dropped, and all that was seen of the
+        kind is forgotten: should it be run again, its objects are new.
+        """
+        with self._lock:
+            self._seen = {key: seen for key, seen in self._seen.items() if key.gvk != gvk}
+            cancels = [cancel for key, cancel in self._cancels.items() if key.gvk == gvk]
+        for cancel in cancels:
+            cancel.request(reconciler.Why.SUPERSEDED)
+
     def start(self) -> None:
         """Start the workers; returns at once."""
         for worker in self._workers:
@@ -140,14 +162,17 @@ class Controller:
             self.serve(key)
 
     def _attempt(self, key: objects.ObjectKey) -> Outcome:
-        if self._retired(key.gvk):
-            return reconciler.Result(forget=True)
         cancel = reconciler.Cancel()
         with self._lock:
             self._cancels[key] = cancel
             if self._stopping:
                 cancel.request(reconciler.Why.STOPPED)
         try:
+            # Asked after the cancel is there for retire() to find, so that no run escapes both.
+            if self._retired(key.gvk):
+                return reconciler.Result(forget=True)
+            if self.queue.priority(key) is Priority.CHECK:
+                return self._check(key)
             return self._reconciler.reconcile(self._watches[key.gvk], key, cancel)
         except Exception as error:
             return error
@@ -155,12 +180,20 @@ class Controller:
             with self._lock:
                 del self._cancels[key]
 
+    def _check(self, key: objects.ObjectKey) -> reconciler.Result:
+        try:
+            return self._reconciler.check(self._watches[key.gvk], key)
+        except errors.KubeError as error:  # no reason to run it
+            log.debug("cannot check whether the object is still there", error=str(error))
+            return reconciler.Result()
+
     def _conclude(
         self, key: objects.ObjectKey, outcome: Outcome, before: predicates.Seen | None
     ) -> None:
         """Turn the outcome of a pass into calls of the queue; ``before`` was seen when it began."""
         if isinstance(outcome, errors.TerminalError):
             log.error("reconcile failed; it is not retried before a change", error=str(outcome))
+            self.queue.add(key, Priority.CHECK, CHECK_AFTER)
         elif isinstance(outcome, Exception):
             delay = self.backoff.next(key)
             _log_failure(outcome, delay)
@@ -171,6 +204,8 @@ class Controller:
                 self._forget(key, before)
             elif outcome.requeue_after is not None:
                 self.queue.add(key, outcome.priority, outcome.requeue_after)
+            else:
+                self.queue.add(key, Priority.CHECK, CHECK_AFTER)
 
     def _forget(self, key: objects.ObjectKey, before: predicates.Seen | None) -> None:
         with self._lock:

@@ -9,7 +9,7 @@ import structlog
 
 from ansible_operator import durations, objects, watches
 
-ANNOTATION = "ansible.sdk.operatorframework.io/reconcile-period"
+ANNOTATION = objects.ANNOTATION_PREFIX + "reconcile-period"
 
 log = structlog.get_logger("reconciler")
 

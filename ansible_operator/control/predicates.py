@@ -9,6 +9,7 @@ another object of the same name (new uid)                      as first seen
 generation changed                                             EDIT
 deletion was asked for                                         DELETION
 gone, or its labels left the selector                          DELETION, to forget it
+late news of the one that had the name before                  not
 annotations changed, with ``watchAnnotationsChanges``          EDIT
 kind without generations (Secret, Namespace): anything changed EDIT
 status, labels, finalizers, annotations changed                not
@@ -17,6 +18,9 @@ status, labels, finalizers, annotations changed                not
 As the incumbent does, every object is run again when the operator starts; but those that are
 done do not hold up those that are not. For kinds without generations "anything" leaves out what
 the operator itself writes: its finalizer and, where it manages the status, the status.
+
+The events of one object come in order. Those of two that bear the same name one after the other
+may mix, because each uid has a queue of its own.
 """
 
 from __future__ import annotations
@@ -47,6 +51,7 @@ class Seen:
     deleted: bool
     annotations: str = ""
     content: str = ""
+    created: str = ""
 
 
 def decide(
@@ -56,6 +61,8 @@ def decide(
 
     ``event_type`` is ADDED, MODIFIED or DELETED, and None for an object out of a list.
     """
+    if seen is not None and _is_late(seen, event_type, obj):
+        return seen, None
     if event_type == DELETED:
         return None, Priority.DELETION
     if not is_selected(obj, watch):
@@ -81,6 +88,16 @@ def is_held(obj: Mapping[str, Any], watch: watches.Watch) -> bool:
 def has_work(obj: Mapping[str, Any], watch: watches.Watch) -> bool:
     """Whether there is something to run: the object lives, or waits for our clean-up."""
     return not objects.is_deleted(obj) or is_held(obj, watch)
+
+
+def _is_late(seen: Seen, event_type: str | None, obj: Mapping[str, Any]) -> bool:
+    """Whether the event is about the predecessor of the object that was seen.
+
+    What appears (ADDED, or listed) is never taken to be late, as it would be missed for good.
+    """
+    if seen.uid == objects.uid(obj):
+        return False
+    return event_type == DELETED or (event_type == MODIFIED and _created(obj) < seen.created)
 
 
 def _first_seen(event_type: str | None, obj: Mapping[str, Any]) -> Priority:
@@ -109,7 +126,13 @@ def _remember(obj: Mapping[str, Any], watch: watches.Watch) -> Seen:
         deleted=objects.is_deleted(obj),
         annotations=_fingerprint(annotations),
         content="" if generation else _fingerprint(_content(obj, watch)),
+        created=_created(obj),
     )
+
+
+def _created(obj: Mapping[str, Any]) -> str:
+    """RFC 3339 in UTC and whole seconds, so that the texts are in the order of the times."""
+    return str(objects.metadata(obj).get("creationTimestamp") or "")
 
 
 def _content(obj: Mapping[str, Any], watch: watches.Watch) -> dict[str, Any]:

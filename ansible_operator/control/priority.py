@@ -6,10 +6,14 @@ import enum
 
 
 class Priority(enum.IntEnum):
-    """The lower value is served first: people before machinery, machinery before routine."""
+    """The lower value is served first: people before machinery, machinery before routine.
+
+    CHECK asks only whether the object is still there and runs nothing.
+    """
 
     DELETION = 0
     EDIT = 1
     DEPENDENT = 2
     RETRY = 3
     PERIODIC = 4
+    CHECK = 5

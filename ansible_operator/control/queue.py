@@ -1,7 +1,8 @@
 """The work queue: which object is reconciled next.
 
 A key stands in the queue at most once. Adding it again merges: the better priority and the
-earlier time win, so an edit during a retry delay is served now, and twenty edits are one. A key
+earlier time win, so an edit during a retry delay is served now, and twenty edits are one. Only a
+check counts for nothing beside anything else: it neither hastens a run nor becomes one. A key
 that is being served is never handed out a second time; what is added meanwhile comes after
 :meth:`WorkQueue.done`. Among keys whose time has come the better priority is first, then the one
 that waits longer; a kind that has as many active keys as it may is passed over, it blocks nobody.
@@ -59,7 +60,7 @@ class WorkQueue:
         # The heaps keep entries that were replaced since; those are skipped when they surface.
         self._delayed: _Heap = []  # by time
         self._ready: dict[objects.GVK, _Heap] = {}  # by priority, then first come
-        self._active: dict[objects.ObjectKey, float] = {}
+        self._active: dict[objects.ObjectKey, tuple[float, Priority]] = {}
         self._active_kinds: collections.Counter[objects.GVK] = collections.Counter()
         self._dirty: dict[objects.ObjectKey, _Entry] = {}  # active keys that were added again
 
@@ -107,39 +108,22 @@ class WorkQueue:
                 self._insert(again)
             self._changed.notify_all()
 
-    def forget(self, key: objects.ObjectKey) -> None:
-        """Drop what is queued for ``key``, timers included; an active key stays active."""
-        with self._changed:
-            self._entries.pop(key, None)
-            self._dirty.pop(key, None)
-
     def shutdown(self) -> None:
         """Hand out nothing any more and wake everybody who waits; active keys may end."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
-    def __len__(self) -> int:
-        """How many keys wait although their time has come."""
-        return sum(self.depth().values())
-
-    def depth(self) -> dict[objects.GVK, int]:
-        """The same per kind; kinds without waiting keys are absent."""
-        with self._changed:
-            self._promote(self._clock())
-            return dict(collections.Counter(key.gvk for key, e in self._entries.items() if e.ready))
-
-    def delayed(self) -> int:
-        """How many keys wait for their time."""
-        with self._changed:
-            self._promote(self._clock())
-            return sum(not entry.ready for entry in self._entries.values())
-
     def active(self) -> dict[objects.ObjectKey, float]:
         """The keys that are being served, each with the seconds since it was handed out."""
         with self._changed:
             now = self._clock()
-            return {key: now - since for key, since in self._active.items()}
+            return {key: now - since for key, (since, _) in self._active.items()}
+
+    def priority(self, key: objects.ObjectKey) -> Priority:
+        """With which priority an active key was handed out."""
+        with self._changed:
+            return self._active[key][1]
 
     def _insert(self, entry: _Entry) -> None:
         if self._entries.get(entry.key) == entry:
@@ -176,11 +160,11 @@ class WorkQueue:
         if not heads:
             return None
         _, heap = min(heads, key=lambda pair: pair[0][:2])
-        key = heapq.heappop(heap)[2].key
-        del self._entries[key]
-        self._active[key] = now
-        self._active_kinds[key.gvk] += 1
-        return key
+        entry = heapq.heappop(heap)[2]
+        del self._entries[entry.key]
+        self._active[entry.key] = (now, entry.priority)
+        self._active_kinds[entry.key.gvk] += 1
+        return entry.key
 
     def _open_heaps(self) -> list[_Heap]:
         """The ready heaps of kinds below their cap, each with a valid entry on top."""
@@ -202,4 +186,6 @@ class WorkQueue:
 def _merged(old: _Entry | None, new: _Entry) -> _Entry:
     if old is None:
         return new
+    if Priority.CHECK in (old.priority, new.priority):
+        return min(old, new, key=lambda entry: (entry.priority, entry.due))
     return replace(old, priority=min(old.priority, new.priority), due=min(old.due, new.due))

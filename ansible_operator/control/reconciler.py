@@ -7,7 +7,6 @@ object as it is now.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime
 import enum
@@ -21,9 +20,9 @@ import structlog
 
 from ansible_operator import errors, objects, settings, status, watches
 from ansible_operator.ansible import run
-from ansible_operator.control import period, predicates, verdict
+from ansible_operator.control import outcome, period, predicates
+from ansible_operator.control.outcome import Result as Result  # users say reconciler.Result
 from ansible_operator.control.priority import Priority
-from ansible_operator.control.verdict import Result as Result  # users say reconciler.Result
 
 INTERRUPTED = "interrupted: the operator was stopped; the run starts again when it is back"
 
@@ -41,8 +40,8 @@ class Cluster(Protocol):
         """The object after the finalizer was added; None when it is gone or being deleted."""
         ...
 
-    def remove_finalizer(self, key: objects.ObjectKey, name: str) -> None:
-        """Remove the finalizer if it is there; an object that is gone is fine."""
+    def remove_finalizer(self, key: objects.ObjectKey, name: str, uid: str) -> None:
+        """Remove the finalizer of the object ``uid``; gone, replaced or without it is fine."""
         ...
 
     def update_status(
@@ -59,7 +58,11 @@ class Runner(Protocol):
     """What a reconcile asks of Ansible."""
 
     def run(self, request: run.RunRequest, *, cancel: threading.Event) -> run.RunResult:
-        """Run the role or playbook; what it does wrong is in the result, never raised."""
+        """Run the role or playbook; whatever goes wrong is in the result, never raised.
+
+        The status says Running meanwhile and is written again only from the result. Should it
+        raise all the same, which is a bug, the next try of the backoff writes it.
+        """
         ...
 
     def forget(self, key: objects.ObjectKey) -> None:
@@ -130,8 +133,9 @@ class Reconciler:
     def reconcile(self, watch: watches.Watch, key: objects.ObjectKey, cancel: Cancel) -> Result:
         """One pass for ``key``, whose kind is that of ``watch``.
 
-        Raises :class:`errors.RunFailedError` when the verdict is failure, which the status says
-        by then, and lets :class:`errors.KubeError` through.
+        Raises :class:`errors.RunFailedError` when the verdict is failure, and
+        :class:`errors.TerminalError` when the finalizer is refused for good; the status says so by
+        then. Lets :class:`errors.KubeError` through.
         """
         job = self._new_job()
         structlog.contextvars.bind_contextvars(job=job, reconcileID=job)
@@ -148,9 +152,16 @@ class Reconciler:
         self._periods.announce(key, chosen)
         request = run.RunRequest(job, watch, obj, finalizing=objects.is_deleted(obj))
         this = _Pass(key, request, chosen)
-        result = self._run(this, cancel)
+        result = self._runner.run(request, cancel=cancel)
         why = cancel.why if result.outcome is run.Outcome.CANCELLED else None
         return self._finish(this, result, why)
+
+    def check(self, watch: watches.Watch, key: objects.ObjectKey) -> Result:
+        """Forget the object if it is gone or no longer selected; nothing else, whatever it is."""
+        found = self._cluster.get(key)
+        if found is None or not predicates.is_selected(found, watch):
+            return self._forget(key)
+        return Result()
 
     def _forget(self, key: objects.ObjectKey) -> Result:
         self._runner.forget(key)
@@ -163,46 +174,60 @@ class Reconciler:
         """The object as the run sees it, finalizer added and Running said; None when it is gone."""
         obj: objects.Obj | None = found
         missing = not objects.is_deleted(found) and not predicates.is_held(found, watch)
-        if watch.finalizer is not None and missing:
-            obj = self._cluster.add_finalizer(key, watch.finalizer.name)
+        if missing and watch.finalizer is not None:
+            obj = self._guarded(watch, key, watch.finalizer.name)
         if obj is not None and predicates.has_work(obj, watch) and watch.manage_status:
             obj = self._cluster.update_status(key, self._started)
         return obj
+
+    def _guarded(
+        self, watch: watches.Watch, key: objects.ObjectKey, name: str
+    ) -> objects.Obj | None:
+        """Add the finalizer; a name that the server does not accept stays so until it is changed.
+
+        A refusal for the sake of other fields is tried again: the schema may be mended any time.
+        """
+        try:
+            return self._cluster.add_finalizer(key, name)
+        except errors.InvalidError as error:
+            if not any(field.startswith("metadata.finalizers") for field in error.fields):
+                raise
+            message = (
+                f"the API server refuses the finalizer {name!r}, so the object is not run: {error}."
+                f" Correct finalizer.name in {watch.place or 'watches.yaml'}"
+            )
+            if watch.manage_status:
+                self._cluster.update_status(key, lambda obj: self._refused(obj, message))
+            raise errors.TerminalError(message) from error
+
+    def _refused(self, obj: objects.Obj, message: str) -> objects.Obj:
+        current, generation = objects.status(obj), objects.generation(obj)
+        return status.failed(current, generation=generation, now=self._now(), message=message)
 
     def _started(self, obj: objects.Obj) -> objects.Obj:
         current, generation = objects.status(obj), objects.generation(obj)
         return status.started(current, generation=generation, now=self._now())
 
-    def _run(self, this: _Pass, cancel: Cancel) -> run.RunResult:
-        """Run; if even that is impossible the status says so before the error goes on."""
-        try:
-            return self._runner.run(this.request, cancel=cancel)
-        except Exception as error:
-            message = f"Unable to run reconciliation: {str(error) or type(error).__name__}"
-            with contextlib.suppress(errors.KubeError):
-                self._write(this, run.RunResult(run.Outcome.FAILED, message))
-            raise
-
     def _finish(self, this: _Pass, result: run.RunResult, why: Why | None) -> Result:
         """Write down what came of the run and let a cleaned-up object go."""
         if why is Why.SUPERSEDED:
-            log.info("run cancelled: the object changed meanwhile")
+            log.info("run cancelled: the object or the version of its kind changed meanwhile")
             return Result(requeue_after=0.0, priority=Priority.EDIT)
         if why is Why.STOPPED:
             result = dataclasses.replace(result, message=INTERRUPTED)
         finalizer = this.request.watch.finalizer
         # First the finalizer, then the status: a clean-up that went well must not be repeated
         # because a status could not be written. The status is for those whom others hold.
-        if finalizer is not None and verdict.releases(this.request, result):
-            self._cluster.remove_finalizer(this.key, finalizer.name)
+        if finalizer is not None and outcome.releases(this.request, result):
+            self._cluster.remove_finalizer(this.key, finalizer.name, objects.uid(this.request.obj))
         after = self._write(this, result)
         if after is None:
             return self._forget(this.key)
         if why is Why.STOPPED or objects.uid(after) != objects.uid(this.request.obj):
             return Result()
         if not result.succeeded:
-            raise errors.RunFailedError(verdict.failure(result))
-        return verdict.next_pass(this.request, result, after, this.period.seconds)
+            raise errors.RunFailedError(outcome.failure(result))
+        return outcome.next_pass(this.request, result, after, this.period.seconds)
 
     def _write(self, this: _Pass, result: run.RunResult) -> objects.Obj | None:
         """Write the status, if the watch lets us; the object as it is then, None when gone."""
@@ -214,6 +239,6 @@ class Reconciler:
             current = objects.status(obj)
             if objects.uid(obj) != uid:
                 return current  # deleted and made anew meanwhile: the verdict is not about this one
-            return verdict.status_after(current, this.request, result, problem=problem, now=now)
+            return outcome.status_after(current, this.request, result, problem=problem, now=now)
 
         return self._cluster.update_status(this.key, compute)

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ansible_operator import errors, objects, watches
-from ansible_operator.kube import client as kube_client
-from ansible_operator.kube import discovery
+from ansible_operator.kube import asking, discovery
 
-PROBE_TIMEOUT = (5.0, 10.0)
 _LISTEN = ("get", "list", "watch")
 
 
@@ -35,16 +33,14 @@ class Problem:
         return self.message
 
 
-def check(
-    client: kube_client.Client, resource: discovery.Resource, namespace: str
-) -> Problem | None:
+def check(client: asking.Asks, resource: discovery.Resource, namespace: str) -> Problem | None:
     """Try to list one object and ask whether watching is allowed; None if both work.
 
     ``namespace`` empty means cluster-wide.
     """
     path = discovery.path(resource, namespace)
     try:
-        client.request("GET", path, query={"limit": "1"}, timeout=PROBE_TIMEOUT)
+        client.request("GET", path, query={"limit": "1"})
     except errors.ForbiddenError as exc:
         return forbidden(resource, namespace, str(exc))
     except errors.NotFoundError:
@@ -57,7 +53,7 @@ def check(
 
 
 def lacking(
-    client: kube_client.Client, resource: discovery.Resource, namespace: str, watch: watches.Watch
+    client: asking.Asks, resource: discovery.Resource, namespace: str, watch: watches.Watch
 ) -> str:
     """What the operator may not do to the objects of a kind that it can listen to.
 
@@ -88,7 +84,7 @@ def writes(resource: discovery.Resource, watch: watches.Watch) -> dict[str, list
 
 
 def allowed(
-    client: kube_client.Client,
+    client: asking.Asks,
     resource: discovery.Resource,
     namespace: str,
     verb: str,
@@ -113,7 +109,6 @@ def allowed(
             "POST",
             "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
             body=review,
-            timeout=PROBE_TIMEOUT,
         )
     except errors.KubeError:
         return True

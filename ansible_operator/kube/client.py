@@ -79,7 +79,8 @@ class Client:
         """Ask for ``path`` (which begins with a slash) and return the parsed answer.
 
         ``body`` is what ``json.dumps`` takes; ``timeout`` is (connect, read) in seconds. Raises
-        the KubeError that fits the answer, or UnreachableError if there was none.
+        the KubeError that fits the answer, UnreachableError if there was none, or
+        UnauthorizedError if there were no credentials to ask with.
         """
         what = f"{method} {path}"
         url = f"{path}?{parse.urlencode(query)}" if query else path
@@ -106,7 +107,7 @@ class Client:
         headers = {"Accept": JSON, "User-Agent": f"ansible-operator/{__version__}"}
         if body is not None:
             headers["Content-Type"] = content_type
-        if value := connection.authorization(session.configuration):
+        if value := self._authorization(session, what):
             headers["Authorization"] = value
         server = session.configuration.host
         try:
@@ -115,6 +116,15 @@ class Client:
         except (urllib3.exceptions.HTTPError, exceptions.ApiException, OSError) as exc:
             raise unreachable(server, what, exc) from exc
         return answer
+
+    def _authorization(self, session: client.ApiClient, what: str) -> str:
+        try:
+            return connection.authorization(session.configuration)
+        except errors.ConfigError as exc:
+            raise errors.UnauthorizedError(
+                f"{exc} ({what} at {self.server} was not sent). Check the credentials in"
+                f" {self._source}"
+            ) from exc
 
     def _parse(self, answer: rest.RESTResponse, what: str) -> objects.Obj:
         try:
@@ -148,7 +158,10 @@ class Client:
         configuration.connection_pool_maxsize = _POOL
         configuration.keep_alive = True
         configuration.retries = _retries()
-        return client.ApiClient(configuration)
+        try:
+            return client.ApiClient(configuration)
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as exc:
+            raise errors.ConfigError(f"cannot use {self._source}: {exc}") from exc
 
 
 def _retries() -> urllib3.Retry:

@@ -7,41 +7,27 @@ are then tried again from a fresh read.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 
 from ansible_operator import errors, objects
 from ansible_operator.kube import client as kube_client
-from ansible_operator.kube import discovery, fitting, patches
+from ansible_operator.kube import discovery, patches, status_writer
 
 log = structlog.get_logger("cluster")
 
-ATTEMPTS = 10
-REFUSED_PAUSE = 600.0
-
-
-@dataclass(slots=True)
-class _Habits:
-    """What was learned about writing the status of one kind; times are of the cluster's clock."""
-
-    resource: discovery.Resource
-    reduced: bool = False
-    absent: bool = False
-    refused_until: float | None = None
-    warned_refused: bool = False
-    lost: set[fitting.Path] = field(default_factory=set)
+ATTEMPTS = 30
+"""Writes are tried for about 25 s: what a run found out must not be lost to busy writers."""
 
 
 class Cluster:
     """The objects of one API server. Thread-safe.
 
-    ``resources`` names the resource of a kind; it may raise a KubeError. What was learned about
-    a kind's status is remembered as long as the resource stays the same.
+    ``resources`` names the resource of a kind; it may raise a KubeError. ``clock`` is monotonic,
+    ``sleep`` waits for seconds.
     """
 
     def __init__(
@@ -54,10 +40,8 @@ class Cluster:
     ) -> None:
         self._client = client
         self._resources = resources
-        self._clock = clock
         self._sleep = sleep
-        self._habits: dict[objects.GVK, _Habits] = {}
-        self._lock = threading.Lock()
+        self._statuses = status_writer.StatusWriter(client, clock)
 
     def get(self, key: objects.ObjectKey) -> objects.Obj | None:
         """Read an object from the server, not from a cache; None if it is gone."""
@@ -81,11 +65,14 @@ class Cluster:
 
         return self._from_fresh_read(key, step)
 
-    def remove_finalizer(self, key: objects.ObjectKey, name: str) -> None:
-        """Make sure that the object does not have the finalizer; gone is fine."""
+    def remove_finalizer(self, key: objects.ObjectKey, name: str, uid: str) -> None:
+        """Make sure that the object ``uid`` does not have the finalizer; gone is fine.
+
+        Another object of the same name keeps its own.
+        """
 
         def step(obj: objects.Obj) -> objects.Obj | None:
-            if name in objects.finalizers(obj):
+            if name in objects.finalizers(obj) and objects.uid(obj) == uid:
                 self._patch_object(key, obj, patches.remove_finalizer(obj, name))
             return None
 
@@ -99,19 +86,19 @@ class Cluster:
         ``compute`` is called once per attempt with what was read. Returns the object after the
         write, or as it was read if nothing had to be or could be written, or None if it is gone.
         """
-        habits = self._habits_of(key.gvk)
+        resource = self._resources(key.gvk)
 
         def step(obj: objects.Obj) -> objects.Obj | None:
-            if self._is_silent(habits):
+            if not self._statuses.has_status(resource):
                 return obj
             try:
-                return self._write(habits, key, obj, compute(obj))
+                return self._statuses.write(resource, key, obj, compute(obj))
             except errors.NotFoundError as exc:
                 if (live := self.get(key)) is None:
                     return None
                 if objects.uid(live) != objects.uid(obj):
                     raise errors.ConflictError("the object was replaced") from exc
-                self._no_subresource(habits)
+                self._statuses.say_absent(resource)
                 return live
 
         return self._from_fresh_read(key, step)
@@ -129,7 +116,7 @@ class Cluster:
                 if attempt == ATTEMPTS - 1:
                     raise
                 log.debug("object changed meanwhile, trying again", object=str(key), error=str(exc))
-                self._sleep(0.02 * attempt)
+                self._sleep(min(1.0, 0.02 * 2**attempt))
         raise AssertionError("unreachable")
 
     def _patch_object(
@@ -153,119 +140,5 @@ class Cluster:
             return refused
         return errors.ConflictError(str(refused), status=refused.status, reason=refused.reason)
 
-    def _write(
-        self, habits: _Habits, key: objects.ObjectKey, obj: objects.Obj, new: objects.Obj
-    ) -> objects.Obj:
-        old = objects.status(obj)
-        try:
-            if not habits.reduced:
-                return self._send(habits, key, obj, new)
-            return self._send(habits, key, obj, fitting.reduced(new, old))
-        except errors.InvalidError as exc:
-            refused = exc
-        if not _concerns_status(refused):
-            log.warning(
-                "status not written: object is invalid", object=str(key), error=str(refused)
-            )
-            return obj
-        if habits.reduced:
-            return self._give_up(habits, obj, refused)
-        try:
-            written = self._send(habits, key, obj, fitting.reduced(new, old))
-        except errors.InvalidError as exc:
-            return self._give_up(habits, obj, exc)
-        self._reduce(habits, refused)
-        return written
-
-    def _send(
-        self, habits: _Habits, key: objects.ObjectKey, obj: objects.Obj, new: objects.Obj
-    ) -> objects.Obj:
-        old = objects.status(obj)
-        if patches.same(fitting.without(old, habits.lost), fitting.without(new, habits.lost)):
-            return obj
-        written = self._client.request(
-            "PATCH",
-            self._path(key, "status"),
-            body=patches.status(obj, new),
-            content_type=kube_client.MERGE_PATCH,
-        )
-        self._notice_lost(habits, set(fitting.lost(new, written.get("status") or {})))
-        habits.refused_until = None
-        return written
-
-    def _is_silent(self, habits: _Habits) -> bool:
-        if not habits.resource.has_status:
-            self._no_subresource(habits)
-        if habits.absent:
-            return True
-        return habits.refused_until is not None and self._clock() < habits.refused_until
-
-    def _no_subresource(self, habits: _Habits) -> None:
-        with self._lock:
-            said, habits.absent = habits.absent, True
-        if not said:
-            log.warning(
-                "no status is written: the kind has no status subresource",
-                kind=str(habits.resource.gvk),
-                hint="add 'subresources: {status: {}}' to the version in the"
-                " CustomResourceDefinition, or set manageStatus: false in watches.yaml",
-            )
-
-    def _reduce(self, habits: _Habits, refused: errors.InvalidError) -> None:
-        with self._lock:
-            said, habits.reduced = habits.reduced, True
-        if not said:
-            log.warning(
-                "status is written in a reduced form: the schema rejects the full one",
-                kind=str(habits.resource.gvk),
-                error=str(refused),
-                hint="add ansibleResult and observedGeneration to the conditions in the"
-                " CustomResourceDefinition and allow empty reasons",
-            )
-
-    def _give_up(
-        self, habits: _Habits, obj: objects.Obj, refused: errors.InvalidError
-    ) -> objects.Obj:
-        """Stop for a while, not for good: what was refused may have been this one object's."""
-        with self._lock:
-            said, habits.warned_refused = habits.warned_refused, True
-            habits.refused_until = self._clock() + REFUSED_PAUSE
-        if not said:
-            log.warning(
-                "status is not written: the schema rejects it even in the reduced form",
-                kind=str(habits.resource.gvk),
-                error=str(refused),
-                hint="correct status in the CustomResourceDefinition, or set"
-                " manageStatus: false in watches.yaml",
-            )
-        return obj
-
-    def _notice_lost(self, habits: _Habits, now_lost: set[fitting.Path]) -> None:
-        with self._lock:
-            new = now_lost - habits.lost
-            habits.lost |= new
-        if new:
-            log.warning(
-                "the schema drops fields of the status",
-                kind=str(habits.resource.gvk),
-                fields=sorted(map(fitting.text, new)),
-                hint="add them to status in the CustomResourceDefinition, or set"
-                " x-kubernetes-preserve-unknown-fields: true there",
-            )
-
-    def _habits_of(self, gvk: objects.GVK) -> _Habits:
-        resource = self._resources(gvk)
-        with self._lock:
-            habits = self._habits.get(gvk)
-            if habits is None or habits.resource != resource:
-                habits = self._habits[gvk] = _Habits(resource)
-            return habits
-
-    def _path(self, key: objects.ObjectKey, subresource: str = "") -> str:
-        return discovery.path(self._resources(key.gvk), key.namespace, key.name, subresource)
-
-
-def _concerns_status(refused: errors.InvalidError) -> bool:
-    """Whether the rejected fields are ours; a server that names no fields is taken to mean them."""
-    fields = refused.fields
-    return not fields or any(name == "status" or name.startswith("status.") for name in fields)
+    def _path(self, key: objects.ObjectKey) -> str:
+        return discovery.path(self._resources(key.gvk), key.namespace, key.name)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import yaml
 from kubernetes import client, config
 from kubernetes.client import rest
 from kubernetes.config import incluster_config, kube_config
@@ -20,16 +19,6 @@ from kubernetes.config import incluster_config, kube_config
 from ansible_operator import errors
 
 SERVICE_ACCOUNT = Path(incluster_config.SERVICE_TOKEN_FILENAME).parent
-# The last four: the official loader on YAML that is not a kubeconfig.
-_UNUSABLE = (
-    config.ConfigException,
-    yaml.YAMLError,
-    OSError,
-    AttributeError,
-    KeyError,
-    TypeError,
-    ValueError,
-)
 _TOKEN = "BearerToken"  # noqa: S105 - the name of a slot in the official client, not a secret
 
 
@@ -132,7 +121,7 @@ def load(source: Source, environ: Mapping[str, str]) -> client.Configuration:
                 config.load_kube_config(  # type: ignore[no-untyped-call]
                     config_file=source.paths, client_configuration=configuration
                 )
-    except _UNUSABLE as exc:
+    except Exception as exc:  # the official loader and its login plugins raise whatever they like
         raise errors.ConfigError(f"cannot use {source}: {exc}") from exc
     return configuration
 
@@ -140,14 +129,26 @@ def load(source: Source, environ: Mapping[str, str]) -> client.Configuration:
 def authorization(configuration: client.Configuration) -> str:
     """The Authorization header; the token of a service account is re-read once a minute.
 
-    Stripped, because token files often end with a newline, which no header may hold.
+    Stripped, because token files often end with a newline, which no header may hold. Raises
+    ConfigError if what is to be read again cannot be used.
     """
-    value = configuration.get_api_key_with_prefix(_TOKEN)
-    return value.strip() if isinstance(value, str) else ""
+    try:
+        value = configuration.get_api_key_with_prefix(_TOKEN)
+    except Exception as exc:  # the hook that reads again is the loader's or a login plugin's
+        raise errors.ConfigError(f"cannot read the credentials again: {exc}") from exc
+    header = value.strip() if isinstance(value, str) else ""
+    if not (header.isascii() and header.isprintable()):
+        raise errors.ConfigError(
+            "the token holds a line break or a character outside ASCII, which no request may carry"
+        )
+    return header
 
 
 def facts(configuration: client.Configuration) -> Connection:
-    """The facts of a configuration for a client other than the official one."""
+    """The facts of a configuration for a client other than the official one.
+
+    Raises ConfigError if its credentials cannot be used.
+    """
     proxy = configuration.proxy
     if proxy and rest.should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
         proxy = None

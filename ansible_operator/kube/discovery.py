@@ -8,7 +8,7 @@ from typing import Any
 from urllib import parse
 
 from ansible_operator import errors, objects, watches
-from ansible_operator.kube import client as kube_client
+from ansible_operator.kube import asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Choice:
     superseded: tuple[tuple[watches.Watch, watches.Watch], ...] = ()
 
 
-def resolve(client: kube_client.Client, gvk: objects.GVK) -> Resource | None:
+def resolve(client: asking.Asks, gvk: objects.GVK) -> Resource | None:
     """Ask for the resource of a kind; None while it is not served. Raises KubeError.
 
     The list of groups is asked too: right after a CRD was created its group is served some
@@ -41,13 +41,17 @@ def resolve(client: kube_client.Client, gvk: objects.GVK) -> Resource | None:
     if gvk.group and gvk.version not in versions(client, gvk.group):
         return None
     try:
-        answer = client.request("GET", _root(gvk))
+        return find(resources(client, gvk), gvk)
     except errors.NotFoundError:
         return None
-    return find(answer, gvk)
 
 
-def versions(client: kube_client.Client, group: str) -> list[str]:
+def resources(client: asking.Asks, gvk: objects.GVK) -> objects.Obj:
+    """The APIResourceList of a kind's version, one request. Raises KubeError."""
+    return client.request("GET", _root(gvk))
+
+
+def versions(client: asking.Asks, group: str) -> list[str]:
     """The served versions of a named group, preferred first; empty while it is not served."""
     try:
         answer = client.request("GET", f"/apis/{parse.quote(group, safe='')}")

@@ -46,6 +46,17 @@ def lost(sent: Any, stored: Any, prefix: Path = ()) -> Iterator[Path]:
             yield from lost(ours, theirs, (*prefix, "[]"))
 
 
+def holds(value: Any, path: Path) -> bool:
+    """Whether there is anything at a path; of the items of a list one is enough."""
+    if not path:
+        return True
+    if isinstance(value, dict):
+        return path[0] in value and holds(value[path[0]], path[1:])
+    if isinstance(value, list) and path[0] == "[]":
+        return any(holds(item, path[1:]) for item in value)
+    return False
+
+
 def without(value: Any, paths: Collection[Path]) -> Any:
     """A copy of ``value`` that lacks everything at these paths."""
     if not paths:

@@ -17,13 +17,12 @@ from ansible_operator.kube import connection
 _FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 
 
-def write_for_run(
-    path: Path,
+def for_run(
     obj: objects.Obj,
     environ: Mapping[str, str],
     service_account: Path = connection.SERVICE_ACCOUNT,
-) -> None:
-    """Write the kubeconfig for a run on ``obj`` to ``path``, readable by us alone.
+) -> str:
+    """The kubeconfig for a run on ``obj``, as text; whoever writes it, for nobody else to read.
 
     The context names no namespace, as the incumbent's: modules have no default namespace.
     Credentials are copied as they are configured, so token files and exec plugins keep working
@@ -35,7 +34,8 @@ def write_for_run(
             cluster, user = _in_cluster(inside)
         case connection.Kubeconfig(paths):
             cluster, user = _current(paths)
-    _write(path, yaml.safe_dump(document(cluster, user), sort_keys=False))
+    text: str = yaml.safe_dump(document(cluster, user), sort_keys=False)
+    return text
 
 
 def document(cluster: Mapping[str, Any], user: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,10 +88,3 @@ def _section(node: Any, key: str) -> dict[str, Any]:
     inner = node.safe_get(key)
     base = Path(os.path.abspath(node.path)).parent
     return absolute(inner.value if hasattr(inner, "value") else inner or {}, base)
-
-
-def _write(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(text)

@@ -157,10 +157,10 @@ def test_finalizers_are_guarded_by_the_version(serve: Callable[..., Served]) -> 
     assert added is not None
     assert objects.finalizers(added) == ["other.example.com/f", "our.example.com/f"]
     served.delete(key)
-    served.cluster.remove_finalizer(key, "our.example.com/f")
+    served.cluster.remove_finalizer(key, "our.example.com/f", objects.uid(served.live(key)))
     assert objects.finalizers(served.live(key)) == ["other.example.com/f"]
     assert served.cluster.add_finalizer(key, "our.example.com/f") is None
-    served.cluster.remove_finalizer(key, "other.example.com/f")
+    served.cluster.remove_finalizer(key, "other.example.com/f", objects.uid(served.live(key)))
     assert served.cluster.get(key) is None
     with pytest.raises(errors.InvalidError):
         served.cluster.add_finalizer(served.create("y"), "no slash and spaces")
@@ -199,7 +199,7 @@ def test_concurrent_writers_lose_nothing(serve: Callable[..., Served]) -> None:
     assert set(live["status"]) == names
     assert {live["spec"][f"s{number}"] for number in range(4)} == {4}
     for name in names:
-        served.cluster.remove_finalizer(key, name)
+        served.cluster.remove_finalizer(key, name, objects.uid(served.live(key)))
 
 
 def test_a_stale_status_is_not_written(serve: Callable[..., Served]) -> None:
@@ -222,14 +222,15 @@ def test_a_stale_status_is_not_written(serve: Callable[..., Served]) -> None:
 
 
 def test_a_kind_without_status_subresource(serve: Callable[..., Served]) -> None:
-    """Noticed by discovery, and without it by the first refusal; said once each."""
+    """Noticed by discovery, and without it by the first refusal; said once."""
     served = serve(subresource=False)
     assert not served.resource.has_status
     key = served.create()
-    for has_status in (False, True):
-        served.resource = discovery.Resource(served.gvk, "things", True, has_status)
+    for order in ((False, True), (True, False)):
+        served.cluster = kube_cluster.Cluster(served.client, lambda gvk: served.resource)
         with structlog.testing.capture_logs() as logs:
-            for _ in range(2):
+            for has_status in order:
+                served.resource = discovery.Resource(served.gvk, "things", True, has_status)
                 assert served.cluster.update_status(key, lambda obj: STATUS) is not None
         assert [entry["event"] for entry in logs] == [
             "no status is written: the kind has no status subresource"
@@ -302,7 +303,7 @@ def test_the_kubeconfig_of_a_run_is_good_for_kubectl(
 ) -> None:
     """kubectl takes it, and has no default namespace from it."""
     path = tmp_path / "config"
-    kubeconfig.write_for_run(path, {}, {"KUBECONFIG": str(control_plane.kubeconfig)})
+    path.write_text(kubeconfig.for_run({}, {"KUBECONFIG": str(control_plane.kubeconfig)}))
     found = control_plane.run_kubectl("get", "namespace", namespace, "-o", "name", kubeconfig=path)
     assert found.strip() == f"namespace/{namespace}"
     assert "namespace" not in yaml.safe_load(path.read_text())["contexts"][0]["context"]
@@ -345,13 +346,13 @@ def test_from_missing_permission_to_vanished_crd(
         selector=selector.Selector((requirement,)),
         manage_status=False,
     )
-    supervisor = listening.Supervisor(client, [watch], (namespace,), source)
+    ears = listening.Listening(client, [watch], (namespace,), source)
     stop = threading.Event()
     with structlog.testing.capture_logs() as logs:
-        thread = threading.Thread(target=supervisor.run, args=(stop,))
+        thread = threading.Thread(target=ears.run, args=(stop,))
         thread.start()
         try:
-            story(served, control_plane, heard, logs, supervisor)
+            story(served, control_plane, heard, logs, source)
         finally:
             stop.set()
             thread.join(60)
@@ -365,19 +366,22 @@ def story(
     plane: controlplane.ControlPlane,
     heard: list[tuple[str | None, str]],
     logs: list[Any],
-    supervisor: listening.Supervisor,
+    source: kopf_source.KopfSource,
 ) -> None:
-    """What happens while the supervisor is at work."""
+    """What happens while the kind is listened to."""
     namespace = served.namespace
 
     def problems() -> list[str]:
         return [entry["error"] for entry in logs if entry["event"] == "cannot listen to a kind"]
 
+    def listening_now() -> bool:
+        return source.state(served.gvk).listening
+
     eventually(problems)
     assert "cannot list resource" in problems()[0]
     rule = problems()[0].partition("bound to the operator: ")[2]
     grant(plane, namespace, [yaml.safe_load(rule)])
-    eventually(supervisor.listening)
+    eventually(listening_now)
     key = served.create("one", labels={"run": "yes"})
     served.create("other", labels={"run": "no"})
     eventually(lambda: ("ADDED", "one") in heard or (None, "one") in heard)
@@ -388,7 +392,7 @@ def story(
     served.remove()
     eventually(lambda: "does not serve kind Thing" in problems()[-1])
     served.install(ANY)
-    eventually(supervisor.listening)
+    eventually(listening_now)
     served.create("two", labels={"run": "yes"})
     eventually(lambda: {name for _, name in heard} >= {"two"})
     assert len(problems()) == 2, problems()

@@ -333,9 +333,10 @@ def test_spec_that_is_no_map_runs_as_empty(world: World, spec: object) -> None:
 def test_spec_of_one_mebibyte_runs(world: World) -> None:
     """A spec of a mebibyte reaches the role whole."""
     text = "x" * ((1 << 20) - 2048)
-    world.api.create(api.SCENARIO, "huge", spec={"mode": "ok", "text": "short", "blob": text})
-    world.api.until(api.SCENARIO, "huge", api.successful)
-    world.api.delete(api.SCENARIO, "huge")
+    world.api.create(api.SCENARIO, "huge", spec={"mode": "blob", "blob": text})
+    obj = world.api.until(api.SCENARIO, "huge", api.settled)
+    assert api.successful(obj), obj["status"]
+    assert world.lines("Scenario", "huge") == ["blob", str(len(text))]
 
 
 def test_connection_variables_of_a_spec_are_kept_out(world: World) -> None:
@@ -350,14 +351,20 @@ def test_connection_variables_of_a_spec_are_kept_out(world: World) -> None:
 
 def test_object_deleted_during_its_run_is_no_error(world: World) -> None:
     """A CR that goes while its play runs leaves neither an error nor a new object behind."""
-    world.api.create(api.SCENARIO, "vanishing", spec={"mode": "hang", "seconds": 2})
+    world.api.create(api.SCENARIO, "vanishing", spec={"mode": "hang", "seconds": 4})
     world.api.until(api.SCENARIO, "vanishing", lambda o: api.condition(o, "Running"))
     world.api.delete(api.SCENARIO, "vanishing")
+    assert not [e for e in world.operator.logs if is_recap(e, "vanishing")]
+    world.operator.wait_for_log(lambda e: is_recap(e, "vanishing"))
     run_scenario(world, "after-vanishing", "ok")
-    time.sleep(2)
     assert world.api.get(api.SCENARIO, "vanishing") is None
     told = [e for e in world.operator.logs if e.get("name") == "vanishing"]
     assert not [e for e in told if e["level"] == "error"]
+
+
+def is_recap(entry: dict[str, Any], name: str) -> bool:
+    """Whether a log line is the recap of a play that ended for this object."""
+    return entry.get("msg") == "[playbook recap]" and entry.get("name") == name
 
 
 def test_missing_crd_is_said_and_picked_up_when_it_appears(

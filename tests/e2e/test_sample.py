@@ -95,6 +95,9 @@ def test_a_version_that_etcd_cannot_change_to_is_refused(server: api.Api) -> Non
     server.patch(sample.CLUSTER, "old", {"spec": {"version": "3.7.3"}})
     obj = server.until(sample.CLUSTER, "old", api.failed, seconds=sample.LIMIT)
     assert "go up by one minor version at a time" in api.condition(obj, "Failure")["message"]
+    server.patch(sample.CLUSTER, "old", {"spec": {"version": "4.5.0"}})
+    obj = server.until(sample.CLUSTER, "old", api.failed, seconds=sample.LIMIT)
+    assert "etcd 3.5.21 cannot become 4.5.0" in api.condition(obj, "Failure")["message"]
     server.patch(sample.CLUSTER, "old", {"spec": {"version": "3.6.9"}})
     server.until(sample.CLUSTER, "old", api.successful, seconds=sample.LIMIT)
     server.delete(sample.CLUSTER, "old")

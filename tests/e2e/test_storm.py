@@ -35,7 +35,7 @@ def test_every_object_ends_at_its_newest_generation(
     ]
     env = environment(record, module_namespace)
     arguments = [f"--runner-dir={runner_dir}"]
-    with operator.run_operator(PROJECT, control_plane.kubeconfig, *arguments, env=env):
+    with operator.run_operator(PROJECT, control_plane.kubeconfig, *arguments, env=env) as running:
         for of, name in objects:
             server.create(of, name, spec={"edit": 0})
         for edit in range(1, EDITS + 1):
@@ -46,6 +46,9 @@ def test_every_object_ends_at_its_newest_generation(
             server.until(of, name, api.settled, seconds=280)
     runs = [judge(server, record, of, name) for of, name in objects]
     edits = EDITS * len(objects)
+    assert not [entry for entry in running.logs if entry.get("msg") == "reconcile failed"]
+    assert max(runs) > 1, "no edit fell into a run, so that nothing was tested"
+    assert sum(runs) < len(objects) + edits, "no edit was merged"
     with capsys.disabled():
         print(
             f"\nstorm: {len(objects)} objects of 2 kinds, {edits} edits, {sum(runs)} runs "
@@ -60,9 +63,9 @@ def judge(server: api.Api, record: Path, of: api.Kind, name: str) -> int:
     assert obj is not None
     assert api.successful(obj), obj["status"]
     lines = (record / f"{of.kind}.{name}").read_text().splitlines()
+    assert "overlap" not in lines, "two runs of one object at once"
     generations = [int(line.split()[0]) for line in lines]
     assert generations == sorted(set(generations)), "a generation ran twice or out of order"
     assert lines[-1] == f"{EDITS + 1} {EDITS}", "the last run did not have the last spec"
-    assert len(lines) <= EDITS + 1
     assert not (record / f"{of.kind}.{name}.lock").exists()
     return len(lines)

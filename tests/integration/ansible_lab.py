@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,12 +32,12 @@ def make_object(spec: Any = None, name: str = "one", **metadata: Any) -> objects
 
 @dataclass
 class Lab:
-    """Writes content, runs it, and collects what the kubeconfig writer was asked for."""
+    """Writes content and runs it. ``job`` names the last run; no other lab ever uses that name."""
 
     path: Path
     ansible: settings.AnsibleSettings
     environ: dict[str, str] = field(default_factory=lambda: {**os.environ, "LAB_TOKEN": TOKEN})
-    jobs: int = 0
+    job: str = ""
 
     @property
     def root(self) -> Path:
@@ -72,7 +73,7 @@ class Lab:
         config = settings.Settings(
             ansible=replace(self.ansible, **changes), environ=dict(self.environ)
         )
-        return AnsibleRunner(config, write_kubeconfig, self.environ)
+        return AnsibleRunner(config, kubeconfig, self.environ)
 
     def run(
         self,
@@ -85,10 +86,10 @@ class Lab:
         **watch: Any,
     ) -> run.RunResult:
         """One run of ``target`` for an object, with these keys of the watch."""
-        self.jobs += 1
+        self.job = uuid.uuid4().hex
         entry = watches.Watch(gvk=GVK, target=target, **watch)
         request = run.RunRequest(
-            f"job{self.jobs}", entry, make_object({}) if obj is None else obj, finalizing
+            self.job, entry, make_object({}) if obj is None else obj, finalizing
         )
         return (by or self.runner()).run(request, cancel=cancel or threading.Event())
 
@@ -97,10 +98,9 @@ class Lab:
         return (self.path / name).read_text()
 
 
-def write_kubeconfig(path: Path, obj: objects.Obj) -> None:
+def kubeconfig(obj: objects.Obj) -> str:
     """Stands for the function of the kube package."""
-    path.touch(0o600)
-    path.write_text(f"token: {TOKEN}\n")
+    return f"token: {TOKEN}\n"
 
 
 def dump(path: Path, expression: str, name: str = "dump") -> dict[str, Any]:

@@ -65,6 +65,7 @@ class Seen:
 
 
 RESET = 0
+HANG = -1
 NAMESPACES = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 
 
@@ -228,6 +229,8 @@ class FakeApi:
                 if fault.status == RESET:
                     assert request.transport is not None
                     request.transport.abort()
+                if fault.status == HANG:
+                    await asyncio.sleep(600)  # cancelled when the client gives up
                 return problem(fault.status, fault.message, headers=fault.headers)
         if self.tokens is not None:
             scheme, _, token = headers.get("authorization", "").partition(" ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gc
 import json
 import os
 import threading
@@ -10,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import structlog
 from ansible_lab import GVK, TOKEN, Lab, dump, make_object
@@ -70,7 +73,7 @@ def test_environment_and_known_paths(lab: Lab) -> None:
     result = lab.run(role)
     assert result.succeeded, result.message
     value = json.loads(lab.read("dump"))
-    private = lab.object_dir / inputdir.RUNS / "job1"
+    private = lab.object_dir / inputdir.RUNS / lab.job
     assert value["token"] == TOKEN
     assert value["kube"] == value["auth"] == str(private / "kubeconfig")
     assert value["config"] == f"token: {TOKEN}"
@@ -90,8 +93,8 @@ def test_command_line(lab: Lab) -> None:
     playbook = lab.tasks({"debug": {"msg": 1}, "tags": "a"})
     result = lab.run(playbook, by=lab.runner(args=args, verbosity=3))
     assert result.succeeded, result.message
-    private = lab.object_dir / inputdir.RUNS / "job1"
-    assert command(result)[5:] == [
+    private = lab.object_dir / inputdir.RUNS / lab.job
+    assert command(result)[6:] == [
         *args,
         "-i",
         str(private / "inventory"),
@@ -111,7 +114,7 @@ def test_arguments_of_a_watch_and_of_a_dry_run_do_not_stay(lab: Lab) -> None:
     result = lab.run(playbook, by=by)
     assert (lab.path / "changed").exists()
     assert "--check" not in command(result)
-    assert command(result)[5:7] == ["--forks", "2"]
+    assert command(result)[6:8] == ["--forks", "2"]
 
 
 def test_verbosity_zero_and_annotation(lab: Lab) -> None:
@@ -195,12 +198,12 @@ def test_time_limit(lab: Lab) -> None:
     result = lab.run(lab.role("slow", [{"name": "hang", "command": "sleep 4242"}]), run_timeout=4.0)
     assert result.outcome is run.Outcome.TIMED_OUT
     assert result.message.startswith("timed out after 4s")
-    assert processes.of_run("job1") == []
+    assert processes.of_run(lab.job) == []
     assert list((lab.object_dir / ".runs").iterdir()) == []
 
 
 def test_cancel_ends_everything(lab: Lab) -> None:
-    """Within ten seconds of a cancel all processes are gone, also stubborn and detached ones."""
+    """After a cancelled run all its processes are gone, also stubborn and detached ones."""
     started = lab.path / "started"
     shell = (
         "trap '' TERM; (trap '' TERM; setsid sleep 4242) & "
@@ -212,11 +215,9 @@ def test_cancel_ends_everything(lab: Lab) -> None:
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(lab.run, playbook, cancel=cancel)
         wait_for(started)
-        before = processes.of_run("job1")
+        before = processes.of_run(lab.job)
         cancel.set()
-        cancelled = time.monotonic()
-        result = future.result(60)
-    assert time.monotonic() - cancelled < 10
+        result = future.result()
     assert result.outcome is run.Outcome.CANCELLED
     assert result.message == f"cancelled while running task 'hang' ({playbook.path}:4)"
     assert len(before) >= 5
@@ -224,6 +225,45 @@ def test_cancel_ends_everything(lab: Lab) -> None:
     assert [process for process in before if process.is_running()] == []  # not even as zombies
     assert result.artifacts is not None
     assert not list(result.artifacts.rglob("*partial*"))
+
+
+def torn_event(job_events: str) -> str:
+    """A shell command that prints an event whose file is cut off, as a full disk would leave it."""
+    begin, end = (
+        f"\\033[K{text}\\033[{len(text)}D\\033[K"
+        for text in (base64.b64encode(data).decode() for data in (b'{"uuid": "torn"}', b"{}"))
+    )
+    return (
+        f"echo '{{' > {job_events}/torn-partial.json; "
+        f"printf '{begin}torn\\n{end}' > /proc/$(ps -o ppid= -p $PPID | tr -d ' ')/fd/1"
+    )
+
+
+# When it fails, ansible-runner leaves its output files to the garbage collector.
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+def test_error_of_our_own_ends_everything(lab: Lab) -> None:
+    """When ansible-runner fails in the middle of a run, nothing of the run goes on."""
+    pid, events = lab.path / "pid", lab.path / "events"
+    play: list[dict[str, Any]] = [
+        {"copy": {"content": "{{ lookup('env', 'AWX_ISOLATED_DATA_DIR') }}", "dest": str(events)}},
+        {"shell": f"setsid sleep 4242 >/dev/null 2>&1 & echo $! > {pid}"},
+        {"debug": {"msg": "{{ lookup('pipe', torn) }}"}},
+        {"command": "sleep 4343"},
+    ]
+    torn = torn_event(f"$(cat {events})/job_events")
+    try:
+        with structlog.testing.capture_logs():
+            result = lab.run(lab.tasks(*play, vars={"torn": torn}))
+        assert result.outcome is run.Outcome.FAILED
+        assert "the run could not be done: JSONDecodeError" in result.message
+        assert processes.of_run(lab.job) == []
+        assert not psutil.pid_exists(int(pid.read_text()))
+        assert [child for child in psutil.Process().children() if child.status() == "zombie"] == []
+        assert f"events-{lab.job}" not in {thread.name for thread in threading.enumerate()}
+        assert list((lab.object_dir / ".runs").iterdir()) == []
+    finally:
+        processes.kill(lab.job)
+        gc.collect()
 
 
 def test_cancel_before_the_run(lab: Lab) -> None:
@@ -259,8 +299,9 @@ def test_two_operators_and_two_objects_share_a_root(lab: Lab) -> None:
 def test_same_job_twice_is_refused(lab: Lab) -> None:
     """A directory is never shared: the second run of a name that runs fails with a message."""
     by = lab.runner()
-    with inputdir.create(lab.object_dir, "job1", inputdir.Content({})):
-        result = lab.run(lab.tasks(), by=by)
+    request = run.RunRequest("twice", watches.Watch(gvk=GVK, target=lab.tasks()), make_object({}))
+    with inputdir.create(lab.object_dir, "twice", inputdir.Content({})):
+        result = by.run(request, cancel=threading.Event())
     assert result.outcome is run.Outcome.FAILED
     assert "in use" in result.message
 
@@ -314,7 +355,7 @@ def test_log_lines(lab: Lab) -> None:
     )
     with structlog.testing.capture_logs() as captured:
         assert lab.run(playbook, by=lab.runner(debug_logs=True)).succeeded
-    bound = {"job": "job1", "name": "one", "namespace": "default", "gvk": str(GVK)}
+    bound = {"job": lab.job, "name": "one", "namespace": "default", "gvk": str(GVK)}
     lines = {entry["event"]: entry for entry in captured}
     for name in (
         "[playbook task start]",
@@ -334,22 +375,28 @@ def test_log_lines(lab: Lab) -> None:
 
 
 def test_slow_log_does_not_lose_the_stats(lab: Lab) -> None:
-    """Two seconds per log line neither hold the run up nor change what came of it."""
+    """A log that hangs for the whole run neither holds it up nor changes what came of it."""
+    release = threading.Event()
+    blocked: list[threading.Thread] = []
 
-    def slow(logger: Any, method: str, event: Any) -> Any:
+    def hang(logger: Any, method: str, event: Any) -> Any:
         if threading.current_thread().name.startswith("events-"):
-            time.sleep(2)
+            blocked.append(threading.current_thread())
+            release.wait()
         raise structlog.DropEvent
 
     before = structlog.get_config()
-    structlog.configure(processors=[slow])
+    structlog.configure(processors=[hang])
     try:
-        tasks = [{"set_fact": {f"f{number}": number}} for number in range(40)]
+        tasks = [{"set_fact": {f"f{number}": number}} for number in range(10)]
         result = lab.run(lab.tasks(*tasks), by=lab.runner(log_events=settings.LogEvents.EVERYTHING))
+        assert len(blocked) == 1
         assert result.succeeded, result.message
-        assert result.counts.ok == 40
-        assert result.duration < 60
+        assert result.counts.ok == 10
     finally:
+        release.set()
+        for thread in blocked[:1]:
+            thread.join()
         structlog.configure(**before)
 
 
@@ -364,6 +411,6 @@ def test_root_of_somebody_else(lab: Lab) -> None:
     """A runner directory that others may write to is refused when the runner is made."""
     lab.root.mkdir()
     lab.root.chmod(0o777)
-    with pytest.raises(Exception, match="chmod 700"):
+    with pytest.raises(Exception, match="--runner-dir"):
         lab.runner()
     assert os.listdir(lab.root) == []

@@ -10,7 +10,6 @@ import pytest
 from ansible_lab import Lab, dump, make_object
 
 from ansible_operator import settings, watches
-from ansible_operator.ansible import run
 
 WHOLE = "_cache_example_com_memcached"
 
@@ -73,7 +72,7 @@ def test_compatible_variables(lab: Lab) -> None:
     dropped = {note.split()[0] for note in result.notes if "connection variables" in note}
     assert dropped == {
         "spec.ansible_python_interpreter",
-        "spec.ansible_connection",
+        "spec.ansibleConnection",
         "spec.ansible_become",
         "spec.inventory_hostname",
     }
@@ -150,11 +149,15 @@ def test_finalizer_targets(lab: Lab) -> None:
     assert json.loads(lab.read("dump")) == ["main", "watch"]
 
 
-def test_deeply_nested_object_is_a_clear_failure(lab: Lab) -> None:
-    """A spec that is nested without end fails the run with a message, not the operator."""
-    deep: Any = {}
-    for _ in range(5000):
-        deep = {"a": deep}
-    result = lab.run(lab.tasks(), make_object(deep))
-    assert result.outcome is run.Outcome.FAILED
-    assert result.message == "the object is nested too deeply to be handed to Ansible"
+@pytest.mark.parametrize("as_list", [False, True])
+def test_depth_does_not_undo_the_marks(lab: Lab, as_list: bool) -> None:
+    """Depth at which Ansible's decoder gives up does not turn text of an object into templates."""
+    deep: Any = "x"
+    for _ in range(900):
+        deep = [deep] if as_list else {"a": deep}
+    spec = {"deep": deep, "probe": "{{ 6 * 7 }}"}
+    obj = make_object(spec)
+    result = lab.run(lab.tasks(dump(lab.path, "probe")), obj, mark_unsafe=True)
+    assert result.succeeded, result.message
+    assert json.loads(lab.read("dump")) == "{{ 6 * 7 }}"
+    assert "levels deep" in "".join(result.notes)

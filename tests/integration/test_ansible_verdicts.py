@@ -130,15 +130,15 @@ def test_missing_ansible_playbook(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> 
     assert "ansible-playbook was not found on PATH" in failed(lab.run(lab.tasks()))
 
 
-def test_kubeconfig_that_cannot_be_written(lab: Lab) -> None:
+def test_kubeconfig_that_cannot_be_made(lab: Lab) -> None:
     """An unexpected error of ours is a failed run with its text, and leaves nothing behind."""
 
-    def broken(path: Path, obj: object) -> None:
+    def broken(obj: object) -> str:
         raise RuntimeError("no credentials")
 
     by = runner.AnsibleRunner(settings.Settings(ansible=lab.ansible), broken, lab.environ)
     assert "RuntimeError: no credentials" in failed(lab.run(lab.tasks(), by=by))
-    assert list((lab.object_dir / ".runs").iterdir()) == []
+    assert list(lab.root.iterdir()) == []
 
 
 def test_no_log_failure_shows_nothing(lab: Lab) -> None:
@@ -184,7 +184,7 @@ def test_huge_and_binary_failures_are_bounded(lab: Lab) -> None:
     text = failed(lab.run(long))
     assert "ääää" in text
     assert len(text.encode()) <= message.LIMIT
-    assert text.endswith("artifacts (job job2)")
+    assert text.endswith(f"artifacts (job {lab.job})")
     assert "\x07" not in text
 
 

@@ -15,7 +15,7 @@ from ansible_operator.ansible import processes, run, watchdog
 
 TREE = (
     "import os, subprocess, sys, time\n"
-    "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "import signal; signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True))\n"
     "child = subprocess.Popen(['sleep', '4242'], start_new_session=True)\n"
     "plain = subprocess.Popen(['sleep', '4243'], env={}, start_new_session=True)\n"
     "print('ready', flush=True)\n"
@@ -41,7 +41,7 @@ def job() -> str:
 
 @pytest.fixture
 def tree(job: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that ignores SIGTERM, and two children in sessions of their own."""
+    """A process that bears SIGTERM, and two children in sessions of their own."""
     process = subprocess.Popen(
         [sys.executable, "-c", TREE],
         env={**os.environ, processes.MARKER: job},
@@ -85,6 +85,8 @@ def test_all_processes_end(job: str, tree: subprocess.Popen[str]) -> None:
     clock.now += 10
     assert guard.poll() is False
     assert guard.reason is run.Outcome.TIMED_OUT
+    assert tree.stdout is not None
+    assert tree.stdout.readline() == "asked\n"
     assert guard.poll() is False
     assert tree.poll() is None
     clock.now += watchdog.GRACE
@@ -105,8 +107,25 @@ def test_cancel(job: str, tree: subprocess.Popen[str]) -> None:
     assert processes.of_run(job) == []
 
 
+def test_abandoned_run(job: str, tree: subprocess.Popen[str]) -> None:
+    """Whatever time is left, all are killed, and our child is waited for."""
+    guard = watchdog.Watchdog(job, 0, threading.Event())
+    before = processes.of_run(job)
+    assert len(before) == 3
+    assert guard.abandon() == []
+    assert [process for process in before if process.is_running()] == []
+
+
+def test_exit_code_of_our_child_is_left_to_others(job: str, tree: subprocess.Popen[str]) -> None:
+    """Killing does not wait for our child: pexpect does, and is lost if somebody else did."""
+    assert processes.kill(job) == []
+    pid, status = os.waitpid(tree.pid, 0)
+    assert (pid, os.waitstatus_to_exitcode(status)) == (tree.pid, -9)
+    tree.returncode = -9
+
+
 def test_others_are_left_alone(job: str, tree: subprocess.Popen[str]) -> None:
     """Processes of another run are not touched."""
-    assert processes.terminate("another") == 0
+    processes.terminate("another")
     assert processes.kill("another") == []
     assert tree.poll() is None

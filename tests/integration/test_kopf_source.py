@@ -15,7 +15,8 @@ import yaml
 
 from ansible_operator import kopf_source, objects, selector, watches
 from ansible_operator.kube import client as kube_client
-from ansible_operator.kube import connection, discovery, kubeconfig, listening
+from ansible_operator.kube import connection, discovery, kubeconfig
+from ansible_operator.kube import source as kube_source
 
 THING = fake_api.Kind("test.example.com", "v1", "Thing", "things")
 PLAN = fake_api.Kind("test.example.com", "v1", "Plan", "plans", namespaced=False)
@@ -29,11 +30,11 @@ def watch_of(kind: fake_api.Kind, **more: Any) -> watches.Watch:
     return watches.Watch(gvk, watches.Playbook(Path("/p.yml")), **more)
 
 
-def target_of(kind: fake_api.Kind, *namespaces: str, **more: Any) -> listening.Target:
-    """What a supervisor would tell the source."""
+def target_of(kind: fake_api.Kind, *namespaces: str, **more: Any) -> kube_source.Target:
+    """What the source would be told."""
     watch = watch_of(kind, **more)
     resource = discovery.Resource(watch.gvk, kind.plural, kind.namespaced, kind.has_status)
-    return listening.Target(watch, resource, namespaces)
+    return kube_source.Target(watch, resource, namespaces)
 
 
 def thing(name: str, namespace: str = "ns", **meta: Any) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def test_everything_that_happens_is_heard_and_nothing_is_written(
     api.delete(THING, "ns", "new")
     ears.until(("Thing", "DELETED", "new"))
     assert all(type(obj) is dict and obj["kind"] for obj in ears.objects)
-    assert ears.source.state(watch_of(THING).gvk) == listening.State(listening=True)
+    assert ears.source.state(watch_of(THING).gvk) == kube_source.State(listening=True)
     assert {seen.method for seen in api.seen} == {"GET"}
 
 
@@ -195,7 +196,7 @@ def test_a_kind_that_kopf_does_not_find_is_never_called_listening(
     ears.source.start(target_of(PLAN))
     api.put(PLAN, {"metadata": {"name": "plan"}})
     eventually(lambda: [heard for heard in ears.heard if heard[0] == "Plan"])
-    assert ears.source.state(watch_of(THING).gvk) == listening.State()
+    assert ears.source.state(watch_of(THING).gvk) == kube_source.State()
 
 
 def test_stopping_is_quick_and_final(api: fake_api.FakeApi, ears: Ears) -> None:

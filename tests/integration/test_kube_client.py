@@ -6,7 +6,6 @@ import datetime
 import ipaddress
 import os
 import ssl
-import stat
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from kubernetes import client as official
 
 from ansible_operator import errors
 from ansible_operator.kube import client as kube_client
@@ -239,6 +239,60 @@ def test_credentials_that_stay_wrong_are_an_error_that_names_them(
         client.request("GET", "/api")
 
 
+def test_credentials_that_cannot_be_read_again_are_an_error_of_the_request(
+    tmp_path: Path,
+) -> None:
+    """An empty, missing or garbled token file fails requests in words, until it is whole again."""
+    context, _ = authority(tmp_path)
+    token = tmp_path / "token"
+    token.write_text("good")
+    with fake_api.FakeApi(tls=context) as server:
+        environ = {
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            "KUBERNETES_SERVICE_PORT": str(server.port),
+            "HOME": str(tmp_path),
+        }
+        client = kube_client.Client.load(environ, service_account=tmp_path)
+        for spoil in (lambda: token.write_text(""), token.unlink, lambda: token.write_text("a\nb")):
+            spoil()
+            expire(client)
+            with pytest.raises(errors.UnauthorizedError) as caught:
+                client.request("GET", "/api")
+            for part in ("GET /api", server.url, f"service account in {tmp_path}"):
+                assert part in str(caught.value)
+            with pytest.raises(errors.ConfigError):
+                client.connection()
+        assert "a\nb" not in str(caught.value)
+        token.write_text("new")
+        expire(client)
+        client.request("GET", "/api")
+        assert server.seen[-1].headers["authorization"].lower() == "bearer new"
+        client.close()
+
+
+def expire(client: kube_client.Client) -> None:
+    """Make the token due to be read again, as it is after a minute."""
+    hook = client._session.configuration.refresh_api_key_hook
+    (loader,) = [
+        cell.cell_contents
+        for cell in hook.__closure__
+        if hasattr(cell.cell_contents, "token_expires_at")
+    ]
+    loader.token_expires_at = datetime.datetime.min
+
+
+def test_whatever_a_login_plugin_raises_is_a_config_error() -> None:
+    """The official client lets every error of its plugins through."""
+
+    def fail(_: Any) -> None:
+        raise ZeroDivisionError("of the plugin")
+
+    configuration: Any = official.Configuration()
+    configuration.refresh_api_key_hook = fail
+    with pytest.raises(errors.ConfigError, match="of the plugin"):
+        connection.facts(configuration)
+
+
 def test_many_threads_share_one_client(api: fake_api.FakeApi, tmp_path: Path) -> None:
     """While the token changes under 32 threads, none of them fails."""
     token = tmp_path / "token"
@@ -346,7 +400,7 @@ def test_in_a_pod_the_service_account_is_used(tmp_path: Path) -> None:
         server.tokens = {"rotated"}
         client.request("GET", "/api")
         path = tmp_path / "for-run"
-        kubeconfig.write_for_run(path, {}, environ, service_account=tmp_path)
+        path.write_text(kubeconfig.for_run({}, environ, service_account=tmp_path))
         written = yaml.safe_load(path.read_text())
         assert written["users"][0]["user"] == {"tokenFile": str(tmp_path / "token")}
         copied = kube_client.Client.load({"KUBECONFIG": str(path)})
@@ -388,11 +442,11 @@ def test_a_broken_kubeconfig_is_a_config_error(tmp_path: Path, text: str) -> Non
     with pytest.raises(errors.ConfigError, match=str(path)):
         kube_client.Client.load(environ)
     with pytest.raises(errors.ConfigError, match=str(path)):
-        kubeconfig.write_for_run(tmp_path / "out", {}, environ)
+        kubeconfig.for_run({}, environ)
 
 
 def test_the_kubeconfig_for_a_run(tmp_path: Path) -> None:
-    """Ours alone to read, current context only, no namespace, file names absolute."""
+    """Current context only, no namespace, file names absolute."""
     source = tmp_path / "dir" / "config"
     source.parent.mkdir()
     source.write_text(
@@ -428,13 +482,9 @@ def test_the_kubeconfig_for_a_run(tmp_path: Path) -> None:
             }
         )
     )
-    path = tmp_path / "out"
-    path.write_text("")
-    path.chmod(0o644)
-    kubeconfig.write_for_run(path, {}, {"KUBECONFIG": str(source)})
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert "secret-of-a" not in path.read_text()
-    written = yaml.safe_load(path.read_text())
+    text = kubeconfig.for_run({}, {"KUBECONFIG": str(source)})
+    assert "secret-of-a" not in text
+    written = yaml.safe_load(text)
     base = str(source.parent)
     assert written["clusters"][0]["cluster"] == {
         "server": "https://b",
@@ -459,7 +509,7 @@ def test_the_kubeconfig_for_a_run_works_from_another_directory(
     environ = write(tmp_path / "config", api.url, {"tokenFile": "token"})
     path = tmp_path / "sub" / "out"
     path.parent.mkdir()
-    kubeconfig.write_for_run(path, {}, environ)
+    path.write_text(kubeconfig.for_run({}, environ))
     api.tokens = {"t"}
     program = (
         "from kubernetes import client, config; config.load_kube_config();"

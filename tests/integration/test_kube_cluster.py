@@ -15,7 +15,7 @@ import yaml
 from ansible_operator import errors, objects
 from ansible_operator.kube import client as kube_client
 from ansible_operator.kube import cluster as kube_cluster
-from ansible_operator.kube import discovery, kubeconfig
+from ansible_operator.kube import discovery, kubeconfig, status_writer
 
 GVK = objects.GVK("test.example.com", "v1", "Thing")
 KEY = objects.ObjectKey(GVK, "ns", "x")
@@ -50,14 +50,18 @@ class World:
             client, lambda gvk: self.resource, clock=lambda: self.now, sleep=self.slept.append
         )
 
-    def put(self, **more: Any) -> None:
-        """Create or replace the object; keyword arguments go to its metadata."""
-        meta = {"name": "x", "namespace": "ns", **more}
+    def put(self, name: str = "x", **more: Any) -> None:
+        """Create or replace an object; keyword arguments go to its metadata."""
+        meta = {"name": name, "namespace": "ns", **more}
         self.api.put(self.kind, {"metadata": meta, "spec": {"size": 1}})
 
-    def stored(self) -> dict[str, Any]:
-        """The object on the server."""
-        return self.api.fetch(self.kind, "ns", "x")
+    def stored(self, name: str = "x") -> dict[str, Any]:
+        """An object on the server."""
+        return self.api.fetch(self.kind, "ns", name)
+
+    def uid(self) -> str:
+        """The uid of the object as it is now; empty when it is gone."""
+        return objects.uid(self.cluster.get(KEY) or {})
 
     def patches(self) -> list[tuple[str, Any]]:
         """What was patched: the part of the path after the object, and the body."""
@@ -90,6 +94,11 @@ def logs() -> Iterator[list[Any]]:
     """What was logged."""
     with structlog.testing.capture_logs() as captured:
         yield captured
+
+
+def key_of(name: str) -> objects.ObjectKey:
+    """The key of an object of the kind."""
+    return objects.ObjectKey(GVK, "ns", name)
 
 
 def warnings(logs: list[Any]) -> list[str]:
@@ -131,17 +140,18 @@ def test_finalizers_survive_conflicts(world: World) -> None:
     world.cluster.add_finalizer(KEY, "our/f")
     assert objects.finalizers(world.stored()) == ["new/f", "new/f", "new/f", "our/f"]
     world.meddle(2, lambda obj: obj["metadata"]["finalizers"].insert(0, "first/f"))
-    world.cluster.remove_finalizer(KEY, "our/f")
+    world.cluster.remove_finalizer(KEY, "our/f", world.uid())
     assert objects.finalizers(world.stored()) == ["first/f"] * 2 + ["new/f"] * 3
 
 
 def test_endless_conflicts_end_in_an_error(world: World) -> None:
-    """After ten fresh reads the pass fails and is tried again later."""
+    """After half a minute of fresh reads the pass fails and is tried again later."""
     world.meddle(99, lambda obj: obj["spec"].update(size=obj["spec"]["size"] + 1))
     with pytest.raises(errors.ConflictError):
         world.cluster.add_finalizer(KEY, "our/f")
     assert len(world.patches()) == kube_cluster.ATTEMPTS
     assert len(world.slept) == kube_cluster.ATTEMPTS - 1
+    assert 20 < sum(world.slept) < 30
 
 
 def test_a_refused_finalizer_is_not_taken_for_a_conflict(world: World) -> None:
@@ -155,12 +165,20 @@ def test_a_refused_finalizer_is_not_taken_for_a_conflict(world: World) -> None:
 def test_remove_finalizer_lets_a_deleted_object_go(world: World) -> None:
     """It is idempotent: absent finalizers and gone objects are fine."""
     world.put(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["our/f"])
-    world.cluster.remove_finalizer(KEY, "our/f")
+    world.cluster.remove_finalizer(KEY, "our/f", world.uid())
     assert world.cluster.get(KEY) is None
-    world.cluster.remove_finalizer(KEY, "our/f")
+    world.cluster.remove_finalizer(KEY, "our/f", world.uid())
     world.put(finalizers=["other/f"])
-    world.cluster.remove_finalizer(KEY, "our/f")
+    world.cluster.remove_finalizer(KEY, "our/f", world.uid())
     assert len(world.patches()) == 1
+
+
+def test_remove_finalizer_leaves_a_successor_alone(world: World) -> None:
+    """An object of the same name that was made meanwhile keeps its finalizer, and its clean-up."""
+    world.put(finalizers=["our/f"])
+    world.cluster.remove_finalizer(KEY, "our/f", "uid-of-the-one-before")
+    assert world.patches() == []
+    assert objects.finalizers(world.stored()) == ["our/f"]
 
 
 def test_an_object_that_vanishes_while_it_is_patched_is_gone(world: World) -> None:
@@ -172,7 +190,7 @@ def test_an_object_that_vanishes_while_it_is_patched_is_gone(world: World) -> No
             world.api._remove(world.kind, "ns", "x")
 
     world.api.before_patch = vanish
-    world.cluster.remove_finalizer(KEY, "our/f")
+    world.cluster.remove_finalizer(KEY, "our/f", world.uid())
     world.put()
     assert world.cluster.add_finalizer(KEY, "our/f") is None
     world.put()
@@ -235,14 +253,20 @@ def test_errors_of_the_server_reach_the_caller(world: World) -> None:
 
 
 def test_a_kind_without_status_is_noticed_and_said_once(world: World, logs: list[Any]) -> None:
-    """404 on /status of an object that is there: one request, one warning, no error."""
+    """404 on /status of an object that is there: no error, one warning; one when it is back."""
     world.kind.has_status = False
     for _ in range(3):
         read = world.cluster.update_status(KEY, lambda obj: STATUS)
         assert read is not None
         assert "status" not in read
-    assert len(world.patches()) == 1
     assert warnings(logs) == ["no status is written: the kind has no status subresource"]
+    world.kind.has_status = True
+    for ok in range(2):
+        world.cluster.update_status(KEY, lambda obj, ok=ok: {"ok": ok})  # type: ignore[misc]
+    assert world.stored()["status"] == {"ok": 1}
+    assert [entry["event"] for entry in logs[1:]] == [
+        "status is written again: the kind has it now"
+    ]
 
 
 def test_a_kind_that_is_known_to_have_no_status_is_never_asked(
@@ -256,6 +280,9 @@ def test_a_kind_that_is_known_to_have_no_status_is_never_asked(
     world.resource = discovery.Resource(GVK, "things", True, has_status=True)
     world.cluster.update_status(KEY, lambda obj: STATUS)
     assert world.stored()["status"] == STATUS
+    assert [entry["event"] for entry in logs[1:]] == [
+        "status is written again: the kind has it now"
+    ]
 
 
 def strict(obj: dict[str, Any]) -> list[str]:
@@ -282,22 +309,100 @@ def test_a_strict_schema_gets_the_reduced_form(world: World, logs: list[Any]) ->
     assert "status.conditions[0]: Invalid value" in said["error"]
 
 
-def test_a_schema_that_rejects_everything_stops_the_writes(world: World, logs: list[Any]) -> None:
-    """Said once; tried again after ten minutes, for what was refused may have been one object's."""
-    world.kind.validate = lambda obj: ["status"]
-    for _ in range(3):
-        assert world.cluster.update_status(KEY, lambda obj: STATUS) is not None
-    assert len(world.patches()) == 2
-    world.now = kube_cluster.REFUSED_PAUSE
+def test_the_full_form_is_tried_again(world: World, logs: list[Any]) -> None:
+    """After some minutes, and at once when discovery shows another resource; said once each."""
+    world.kind.validate = strict
+    for name in ("x", "y"):
+        world.put(name)
+        world.cluster.update_status(key_of(name), lambda obj: STATUS)
+    world.kind.validate = lambda obj: []
     world.cluster.update_status(KEY, lambda obj: STATUS)
-    assert len(world.patches()) == 4
+    assert world.stored()["status"] != STATUS
+    world.now = status_writer.RETRY
+    for name in ("x", "y"):
+        world.cluster.update_status(key_of(name), lambda obj: STATUS)
+        assert world.stored(name)["status"] == STATUS
+    assert [entry["event"] for entry in logs[1:]] == ["status is written in full again"]
+    world.kind.validate = strict
+    world.put()
+    world.cluster.update_status(KEY, lambda obj: STATUS)
+    assert len(warnings(logs)) == 2
+    world.kind.validate = lambda obj: []
+    world.resource = discovery.Resource(GVK, "things", namespaced=True, has_status=False)
+    world.cluster.update_status(KEY, lambda obj: STATUS)
+    world.resource = discovery.Resource(GVK, "things", namespaced=True, has_status=True)
+    world.cluster.update_status(KEY, lambda obj: STATUS)
+    assert world.stored()["status"] == STATUS
+
+
+def test_a_strict_schema_that_stays_costs_one_more_request_now_and_then(
+    world: World, logs: list[Any]
+) -> None:
+    """What was refused is not sent again with every write, nor warned of again."""
+    world.kind.validate = strict
+    for turn in range(6):
+        world.now = turn * status_writer.RETRY / 2
+        world.cluster.update_status(KEY, lambda obj: STATUS)
+    assert len(world.patches()) == 2 + 2  # both forms, then the full one after 300 and 600 s
+    assert len(logs) == 1
+
+
+def test_a_refused_status_costs_two_requests_and_no_other_object(
+    world: World, logs: list[Any]
+) -> None:
+    """The others of its kind are written in full; the warning is of the kind, not of each."""
+
+    def refuse(obj: dict[str, Any]) -> list[str]:
+        return ["status.phase"] if obj["metadata"]["name"].startswith("bad") else []
+
+    world.kind.validate = refuse
+    for name in ("bad1", "bad2", "good"):
+        world.put(name)
+    for turn in range(3):
+        for name in ("bad1", "bad2"):
+            before = len(world.patches())
+            read = world.cluster.update_status(key_of(name), lambda obj: STATUS)
+            assert read is not None
+            assert len(world.patches()) == before + 2
+        status = {**STATUS, "turn": turn}
+        world.cluster.update_status(key_of("good"), lambda obj, new=status: new)  # type: ignore[misc]
+        assert world.stored("good")["status"] == status
     assert warnings(logs) == [
         "status is not written: the schema rejects it even in the reduced form"
     ]
+    assert logs[0]["object"].endswith("ns/bad1")
+
+
+def test_a_reduced_status_reduces_no_other_object(world: World) -> None:
+    """That one object's full status was refused says nothing of the others."""
+
+    def refuse(obj: dict[str, Any]) -> list[str]:
+        return strict(obj) if obj["metadata"]["name"] == "x" else []
+
+    world.kind.validate = refuse
+    world.put("y")
+    for name in ("x", "y"):
+        world.cluster.update_status(key_of(name), lambda obj: STATUS)
+    assert world.stored()["status"] != STATUS
+    assert world.stored("y")["status"] == STATUS
+
+
+def test_a_refusal_is_said_again_in_other_words_and_when_it_is_over(
+    world: World, logs: list[Any]
+) -> None:
+    """Each distinct complaint once, however often they alternate; then that it is written."""
+    for fields in (["status.a"], ["status.b"], ["status.a"], ["status.b"]):
+        world.kind.validate = lambda obj, fields=fields: fields  # type: ignore[misc]
+        world.cluster.update_status(KEY, lambda obj: STATUS)
+    assert ["status.a" in logs[0]["error"], "status.b" in logs[1]["error"]] == [True, True]
+    assert len(logs) == 2
     world.kind.validate = lambda obj: []
-    world.now = 3 * kube_cluster.REFUSED_PAUSE
     world.cluster.update_status(KEY, lambda obj: STATUS)
-    assert world.stored()["status"] == STATUS
+    world.cluster.update_status(KEY, lambda obj: {})
+    assert [entry["event"] for entry in logs[2:]] == ["status is written in full again"]
+    world.kind.validate = lambda obj: ["status.a"]
+    world.cluster.update_status(KEY, lambda obj: STATUS)
+    assert len(logs) == 4
 
 
 def test_an_object_with_an_invalid_spec_does_not_silence_its_kind(
@@ -338,3 +443,26 @@ def test_a_status_that_is_dropped_altogether_is_not_sent_again(world: World) -> 
     for _ in range(3):
         world.cluster.update_status(KEY, lambda obj: STATUS)
     assert len(world.patches()) == 1
+
+
+def test_a_schema_that_keeps_the_status_again_is_noticed(world: World, logs: list[Any]) -> None:
+    """What was dropped is sent again after some minutes, and for every object if it is kept."""
+    world.put("y")
+    world.kind.prune = lambda status: status.clear()
+    for name in ("x", "y", "x", "y"):
+        world.cluster.update_status(key_of(name), lambda obj: STATUS)
+    assert len(world.patches()) == 1
+    world.now = status_writer.RETRY
+    for name in ("x", "y"):
+        world.cluster.update_status(key_of(name), lambda obj: STATUS)
+    assert len(world.patches()) == 2
+    world.kind.prune = lambda status: None
+    world.now = 2 * status_writer.RETRY
+    for name in ("x", "y"):
+        world.cluster.update_status(key_of(name), lambda obj: STATUS)
+        assert world.stored(name)["status"] == STATUS
+    assert [entry["event"] for entry in logs] == [
+        "the schema drops fields of the status",
+        "the schema keeps fields of the status that it dropped before",
+    ]
+    assert logs[1]["fields"] == ["status.conditions", "status.observedGeneration"]

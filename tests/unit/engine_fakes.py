@@ -105,10 +105,10 @@ class FakeCluster:
         self.writes.append(("finalizer added", key.name))
         return copy.deepcopy(obj)
 
-    def remove_finalizer(self, key: objects.ObjectKey, name: str) -> None:
+    def remove_finalizer(self, key: objects.ObjectKey, name: str, uid: str) -> None:
         self._maybe_raise("remove_finalizer")
         obj = self.objs.get(key)
-        if obj is not None and name in objects.finalizers(obj):
+        if obj is not None and name in objects.finalizers(obj) and objects.uid(obj) == uid:
             obj["metadata"]["finalizers"].remove(name)
             self.writes.append(("finalizer removed", key.name))
             self._collect(key)
@@ -154,7 +154,7 @@ class FakeCluster:
 class FakeRunner:
     """Gives scripted results in turn (then successes); ``during`` happens while a run is active."""
 
-    def __init__(self, *results: run.RunResult | Exception) -> None:
+    def __init__(self, *results: run.RunResult) -> None:
         self.results = list(results)
         self.requests: list[run.RunRequest] = []
         self.forgotten: list[objects.ObjectKey] = []
@@ -165,10 +165,7 @@ class FakeRunner:
         self.during(request, cancel)
         if cancel.is_set():
             return run.RunResult(run.Outcome.CANCELLED)
-        result = self.results.pop(0) if self.results else succeeded()
-        if isinstance(result, Exception):
-            raise result
-        return result
+        return self.results.pop(0) if self.results else succeeded()
 
     def forget(self, key: objects.ObjectKey) -> None:
         self.forgotten.append(key)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
+import structlog
 
 from ansible_operator.ansible import artifacts, inputdir
 
@@ -44,7 +46,6 @@ def test_zero_keeps_none(tmp_path: Path) -> None:
     finish(store, tmp_path / "one", 3)
     assert finish(store, tmp_path / "one", 0) is None
     assert not (tmp_path / "one" / "artifacts").exists()
-    assert store.total_bytes == 0
 
 
 def test_bytes_are_limited_over_all_objects(tmp_path: Path) -> None:
@@ -59,14 +60,49 @@ def test_bytes_are_limited_over_all_objects(tmp_path: Path) -> None:
     assert second is not None
     assert third is not None
     assert kept(tmp_path / "two") == [second.name, third.name]
-    assert store.total_bytes == 80
+    assert finish(store, tmp_path / "three", 20, 20) is not None  # 100 in all, which is allowed
+    assert kept(tmp_path / "two") == [second.name, third.name]
 
 
 def test_artifact_that_is_larger_than_the_limit_is_not_kept(tmp_path: Path) -> None:
-    """An artifact that does not fit by itself is not kept, and none is left."""
+    """An artifact that does not fit by itself is not kept; afterwards all the room is free."""
     store = artifacts.Store(tmp_path, 100)
     assert finish(store, tmp_path / "one", 20, 101) is None
-    assert store.total_bytes == 0
+    assert kept(tmp_path / "one") == []
+    assert finish(store, tmp_path / "one", 20, 100) is not None
+
+
+def test_disk_that_keeps_nothing(tmp_path: Path) -> None:
+    """Artifacts that cannot be moved are not kept; that is logged, and the next ones are."""
+    store = artifacts.Store(tmp_path, 100)
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "artifacts").touch()
+    with structlog.testing.capture_logs() as captured:
+        assert finish(store, tmp_path / "one", 20) is None
+    assert captured[0]["event"] == "The artifacts of a run could not be kept"
+    assert captured[0]["path"].startswith(f"{tmp_path}/one/artifacts/job")
+    assert "File exists" in captured[0]["reason"]
+    (tmp_path / "one" / "artifacts").unlink()
+    assert finish(store, tmp_path / "one", 20, 100) is not None
+
+
+def test_link_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Artifacts whose ``latest`` cannot be made are kept all the same, and that is logged."""
+    store = artifacts.Store(tmp_path, 100)
+
+    def full(path: Path, target: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with (
+        inputdir.create(tmp_path / "one", "job", CONTENT) as run,
+        structlog.testing.capture_logs() as captured,
+    ):
+        run.artifacts.mkdir()
+        monkeypatch.setattr(inputdir, "link", full)
+        path = store.keep(run, 20)
+    assert path is not None
+    assert path.is_dir()
+    assert "No space left" in captured[0]["reason"]
 
 
 def test_run_without_artifacts(tmp_path: Path) -> None:
@@ -93,7 +129,7 @@ def test_open_finds_what_an_earlier_operator_kept(tmp_path: Path) -> None:
     assert again.open() == artifacts.Found(artifacts=2, bytes=80, stale_runs=1)
     assert young.exists()
     assert not old.exists()
-    assert again.total_bytes == 40
+    assert artifacts.Store(tmp_path, 60).open().bytes == 40
 
 
 def test_open_an_empty_root(tmp_path: Path) -> None:
@@ -111,7 +147,6 @@ def test_forget_leaves_nothing_of_the_object(tmp_path: Path) -> None:
     store.forget(tmp_path / "ns" / "two")
     store.forget(tmp_path / "ns" / "two")
     assert list(tmp_path.iterdir()) == []
-    assert store.total_bytes == 0
 
 
 def test_forget_while_another_operator_runs(tmp_path: Path) -> None:

@@ -63,10 +63,100 @@ def test_root_is_made_private(tmp_path: Path) -> None:
 
 
 def test_root_that_others_can_write_is_refused(tmp_path: Path) -> None:
-    """A root in which others can put links is refused with the way out."""
-    tmp_path.chmod(0o777)
-    with pytest.raises(errors.SettingsError, match=r"written by others.*chmod 700"):
-        inputdir.prepare_root(tmp_path)
+    """A root in which others can put links is refused with the way out; sticky does not help."""
+    for shared in (0o777, 0o1777, 0o770):
+        tmp_path.chmod(shared)
+        with pytest.raises(errors.SettingsError, match=r"written to by others.*--runner-dir"):
+            inputdir.prepare_root(tmp_path)
+
+
+def test_parent_that_others_can_write_is_refused(tmp_path: Path) -> None:
+    """In a parent that others may write to they could replace the root; nothing is made there."""
+    root = tmp_path / "shared" / "mine" / "runner"
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    with pytest.raises(errors.SettingsError, match=f"its parent {tmp_path}/shared can be written"):
+        inputdir.prepare_root(root)
+    assert list((tmp_path / "shared").iterdir()) == []
+    (tmp_path / "shared").chmod(0o1777)
+    assert inputdir.prepare_root(root) == ""
+    assert mode(root) == mode(root.parent) == 0o700
+
+
+def test_what_a_link_leads_to_is_checked(tmp_path: Path) -> None:
+    """A link of our own may lead to a good directory, and to no other."""
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to("real")
+    assert inputdir.prepare_root(tmp_path / "link" / "runner") == ""
+    (tmp_path / "real").chmod(0o777)
+    with pytest.raises(errors.SettingsError, match=f"{tmp_path}/real can be written"):
+        inputdir.prepare_root(tmp_path / "link" / "runner")
+
+
+US, ROOT, THEM = 1000, 0, 1234
+DIRECTORY, LINK = stat.S_IFDIR, stat.S_IFLNK
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "permissions", "is_root", "expected"),
+    [
+        (DIRECTORY, US, 0o755, True, ""),
+        (DIRECTORY, US, 0o775, True, "(mode 0775)"),
+        (DIRECTORY, US, 0o1777, True, "(mode 1777)"),
+        (DIRECTORY, ROOT, 0o755, True, "belongs to user 0, not to us (1000)"),
+        (DIRECTORY, THEM, 0o700, True, "belongs to user 1234"),
+        (DIRECTORY, US, 0o755, False, ""),
+        (DIRECTORY, ROOT, 0o755, False, ""),
+        (DIRECTORY, ROOT, 0o1777, False, ""),
+        (DIRECTORY, ROOT, 0o775, False, "(mode 0775)"),
+        (DIRECTORY, THEM, 0o755, False, "belongs to user 1234"),
+        (DIRECTORY, THEM, 0o1777, False, "belongs to user 1234"),
+        (LINK, US, 0o777, True, ""),
+        (LINK, ROOT, 0o777, True, ""),
+        (LINK, THEM, 0o777, True, "belongs to user 1234"),
+        (LINK, THEM, 0o777, False, "belongs to user 1234"),
+    ],
+)
+def test_whom_a_directory_is_safe_from(
+    kind: int, owner: int, permissions: int, is_root: bool, expected: str
+) -> None:
+    """Ours alone; parents and links may be root's; sticky will do for parents only."""
+    info = os.stat_result((kind | permissions, 1, 1, 2, owner, owner, 0, 0, 0, 0))
+    found = inputdir.problem(info, US, is_root=is_root)
+    assert expected in found
+    assert bool(found) == bool(expected)
+
+
+def test_volume_of_the_cluster_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mount point of root's that all may write to gives a warning, also as a parent."""
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    real = os.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        info = real(path)
+        if path != volume:
+            return info
+        return os.stat_result((stat.S_IFDIR | 0o777, *info[1:4], ROOT, ROOT, *info[6:10]))
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    with pytest.raises(errors.SettingsError, match="mode 0777"):
+        inputdir.prepare_root(volume)
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == volume)
+    warning = f"{volume} is a volume that others may write to"
+    assert inputdir.prepare_root(volume) == warning
+    assert inputdir.prepare_root(volume / "runner") == warning
+
+
+def test_private_file_is_always_a_new_one(tmp_path: Path) -> None:
+    """A file or link that is there already is not written to."""
+    (tmp_path / "link").symlink_to("elsewhere")
+    (tmp_path / "file").write_text("theirs")
+    for name in ("link", "file"):
+        with pytest.raises(FileExistsError):
+            inputdir.write_private(tmp_path / name, "secret")
+    assert not (tmp_path / "elsewhere").exists()
+    assert (tmp_path / "file").read_text() == "theirs"
 
 
 def test_root_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
@@ -76,18 +166,18 @@ def test_root_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
         inputdir.prepare_root(tmp_path / "file" / "root")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
 def test_root_of_another_user_is_refused(tmp_path: Path) -> None:
-    """A root that belongs to somebody else is refused."""
-    os.chown(tmp_path, 12345, 12345)
-    with pytest.raises(errors.SettingsError, match="belongs to user 12345"):
-        inputdir.prepare_root(tmp_path)
+    """A root that belongs to somebody else is refused with the way out."""
+    owner = tmp_path.stat().st_uid
+    with pytest.raises(errors.SettingsError, match=rf"belongs to user {owner}.*--runner-dir"):
+        inputdir.prepare_root(tmp_path, uid=owner + 1)
 
 
 def test_layout_and_modes(tmp_path: Path) -> None:
     """Files and directories of a run are ours alone, in the layout that roles know."""
     content = inputdir.Content(
         {"secret": 1},
+        kubeconfig="token: x",
         args="--tags x",
         settings={"s": 1},
         default_inventory="localhost\n",
@@ -104,6 +194,8 @@ def test_layout_and_modes(tmp_path: Path) -> None:
         assert (tmp_path / "one" / "inventory" / "hosts").read_text() == "localhost\n"
         assert (tmp_path / "one" / "project").resolve() == run.path / "project"
         assert run.kubeconfig.parent == run.path
+        assert run.kubeconfig.read_text() == "token: x"
+        assert mode(run.kubeconfig) == 0o600
         assert run.artifacts == run.path / "artifacts" / "job"
 
 
@@ -182,6 +274,20 @@ def test_stale_runs_are_removed_and_living_ones_kept(tmp_path: Path) -> None:
         assert inputdir.remove_stale_runs(tmp_path / "one") == 2
         assert run.play.parent.is_dir()
         assert sorted(p.name for p in runs.iterdir()) == ["alive", "alive.lock"]
+
+
+def test_links_of_dead_runs_do_not_stay(tmp_path: Path) -> None:
+    """After a crash nothing keeps an object's directory from being removed; other links stay."""
+    crashed = inputdir.create(tmp_path / "one", "dead", CONTENT)
+    crashed.__enter__()
+    os.replace(tmp_path / "one" / ".runs" / "dead.lock", tmp_path / "held")
+    inputdir.link(tmp_path / "one" / "env", ".runs/gone/env")
+    with inputdir.create(tmp_path / "two", "alive", CONTENT):
+        assert inputdir.remove_stale_runs(tmp_path / "one") == 1
+        assert inputdir.remove_stale_runs(tmp_path / "two") == 0
+        assert (tmp_path / "two" / "project").is_dir()
+    inputdir.remove_empty(tmp_path / "one", tmp_path)
+    assert not (tmp_path / "one").exists()
 
 
 def test_play_that_outlived_its_operator_is_ended(tmp_path: Path) -> None:

@@ -356,3 +356,32 @@ def test_any_spec_builds(spec: dict[str, Any], unsafe: bool, snake: bool) -> Non
     json.dumps(built.variables)
     theirs = set(built.variables) - {"ansible_operator_meta"}
     assert not any(params.is_connection_variable(name) for name in theirs)
+
+
+def test_only_the_top_level_may_be_converted() -> None:
+    """With snakeCaseTopLevelOnly free-form maps keep their keys (V3)."""
+    built = build({"podLabels": {"appName": "a", "fooBar": 1}}, snake_case_top_level_only=True)
+    assert built.variables["pod_labels"] == {"appName": "a", "fooBar": 1}
+
+
+def nested(depth: int, inner: Any, as_list: bool = False) -> Any:
+    """``inner`` below so many maps or lists."""
+    for _ in range(depth):
+        inner = [inner] if as_list else {"a": inner}
+    return inner
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_what_is_nested_too_deep_is_left_out(as_list: bool) -> None:
+    """Depth that makes Ansible's decoder give up does not reach it; a note says so."""
+    built = build({"deep": nested(900, "x", as_list), "near": nested(90, "y", as_list)})
+    assert len(json.dumps(built.variables)) < 20_000
+    assert "y" in json.dumps(built.variables["near"])
+    assert any("is nested more than 100 levels deep" in note for note in built.notes)
+
+
+def test_notes_are_bounded() -> None:
+    """Thousands of dropped keys give the first notes and a number."""
+    built = build({f"__ansible_{n}": "x" for n in range(5000)})
+    assert len(built.notes) == params.MAX_NOTES + 1
+    assert built.notes[-1].startswith("... and ")

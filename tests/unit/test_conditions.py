@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,10 +53,11 @@ def test_transition_time_marks_a_flip() -> None:
     assert conditions.set_condition(old, flip, now=NOW)[0]["lastTransitionTime"] == NOW
 
 
-def test_missing_transition_time_becomes_now() -> None:
-    """A stored condition without a time gets one although its status stays."""
+@pytest.mark.parametrize("time", [{}, {"lastTransitionTime": ""}, {"lastTransitionTime": [OLD]}])
+def test_missing_transition_time_becomes_now(time: dict[str, Any]) -> None:
+    """A stored condition without a time, or with none that is text, gets one in any case."""
     new = {"type": "A", "status": "True"}
-    assert conditions.set_condition([dict(new)], new, now=NOW) == [
+    assert conditions.set_condition([{**new, **time}], new, now=NOW) == [
         {"type": "A", "status": "True", "lastTransitionTime": NOW}
     ]
 

@@ -22,11 +22,17 @@ PATIENCE = 60.0  # seconds until a test gives up; none of them waits for time to
 
 
 class Script:
-    """Reconciles as told: an outcome per pass, then successes; remembers the keys it served."""
+    """Reconciles as told: an outcome per pass, then successes; remembers the keys it served.
+
+    Checks find what is not in ``gone``, or raise ``trouble``.
+    """
 
     def __init__(self, *outcomes: reconciler.Result | Exception) -> None:
         self.outcomes = list(outcomes)
         self.served: list[str] = []
+        self.checked: list[str] = []
+        self.gone: set[str] = set()
+        self.trouble: Exception | None = None
         self.during: Callable[[objects.ObjectKey, reconciler.Cancel], object] = fakes.nothing
 
     def reconcile(
@@ -38,6 +44,12 @@ class Script:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def check(self, watch: watches.Watch, key: objects.ObjectKey) -> reconciler.Result:
+        self.checked.append(key.name)
+        if self.trouble:
+            raise self.trouble
+        return reconciler.Result(forget=key.name in self.gone)
 
 
 class Bench:
@@ -62,11 +74,11 @@ class Bench:
         self.controller.observe(chosen, event_type, obj)
 
     def serve(self) -> int:
-        """Serve everything that is due; how many passes that were."""
+        """Serve everything that is due; how many passes that were, without mere checks."""
         count = 0
         while (key := self.controller.queue.poll(self.clock.now)) is not None:
+            count += self.controller.queue.priority(key) is not Priority.CHECK
             self.controller.serve(key)
-            count += 1
         return count
 
     def serve_in(self, seconds: float) -> int:
@@ -109,6 +121,104 @@ def test_queued_passes_of_a_superseded_version_are_dropped() -> None:
     assert bench.serve_in(1e6) == 0
 
 
+def test_retired_kind_is_cancelled() -> None:
+    """What runs when a newer version takes over ends, and what came of it is dropped (W6)."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    bench = Bench(reconciler.Reconciler(cluster, runner, fakes.options()))
+    bench.observe(cluster.objs[KEY])
+    cancelled: list[bool] = []
+
+    def take_over(request: Any, cancel: threading.Event) -> None:
+        bench.controller.retire(fakes.OTHER)
+        cancelled.append(cancel.is_set())
+        bench.retired.add(KEY.gvk)
+        bench.controller.retire(KEY.gvk)
+        cancelled.append(cancel.is_set())
+
+    runner.during = take_over
+    bench.serve()
+    assert cancelled == [False, True]
+    assert bench.serve_in(1e6) == 0
+    assert len(runner.requests) == 1
+
+
+def test_no_run_escapes_retire() -> None:
+    """A pass that begins while its kind is retired sees either the cancel or the retirement."""
+    script = Script()
+    bench = Bench(script)
+
+    def too_late(gvk: objects.GVK) -> bool:
+        answer = gvk in bench.retired
+        bench.retired.add(gvk)
+        bench.controller.retire(gvk)
+        return answer
+
+    bench.controller = controller.Controller(
+        script, WATCHED, fakes.options(), bench.clock, too_late
+    )
+    whys: list[reconciler.Why | None] = []
+    script.during = lambda key, cancel: whys.append(cancel.why)
+    bench.observe(fakes.make())
+    bench.serve()
+    assert whys == [reconciler.Why.SUPERSEDED]
+
+
+def test_kind_that_comes_back_is_new() -> None:
+    """When the newer version is served no more, the objects are run again under the old one."""
+    script = Script()
+    bench = Bench(script)
+    bench.observe(fakes.make())
+    bench.serve()
+    bench.controller.retire(KEY.gvk)
+    bench.observe(fakes.make(), None)
+    assert bench.serve() == 1
+
+
+CHECK = controller.CHECK_AFTER
+
+
+def test_vanished_unnoticed_is_forgotten() -> None:
+    """Without periodic passes it is checked now and then whether an object is still there (D9)."""
+    script = Script()
+    bench = Bench(script)
+    bench.observe(fakes.make())
+    bench.observe(fakes.make("two"))
+    bench.serve()
+    assert [bench.serve_in(CHECK - 1), len(script.checked)] == [0, 0]
+    assert [bench.serve_in(1), script.checked] == [0, ["one", "two"]]
+    script.gone = {"one"}
+    bench.serve_in(CHECK)
+    bench.serve_in(CHECK)
+    assert script.checked == ["one", "two", "one", "two", "two"]
+    bench.observe(fakes.make(), None)
+    bench.observe(fakes.make("two"), None)
+    assert [bench.serve(), script.served] == [1, ["one", "two", "one"]]
+
+
+def test_check_that_fails_runs_nothing() -> None:
+    """When it cannot be seen whether the object is there, it is looked again later."""
+    script = Script()
+    bench = Bench(script)
+    bench.observe(fakes.make())
+    bench.serve()
+    script.trouble = errors.UnreachableError("no answer")
+    with structlog.testing.capture_logs() as lines:
+        assert [bench.serve_in(CHECK), bench.serve_in(CHECK - 1), bench.serve_in(1)] == [0] * 3
+    assert script.checked == ["one"] * 2
+    assert {line["log_level"] for line in lines} == {"debug"}
+    bench.observe(edited(2), "MODIFIED")
+    assert bench.serve() == 1
+
+
+def test_after_a_terminal_error_it_is_checked() -> None:
+    """What is not retried may vanish unnoticed as well."""
+    script = Script(errors.TerminalError("no such field"))
+    bench = Bench(script)
+    bench.observe(fakes.make())
+    bench.serve()
+    assert [bench.serve_in(CHECK), script.checked] == [0, ["one"]]
+
+
 def test_failures_back_off_and_an_edit_resets() -> None:
     """After failures the delays double; an edit is served at once and starts anew (E8)."""
     script = Script(*[errors.RunFailedError("boom")] * 4)
@@ -119,18 +229,16 @@ def test_failures_back_off_and_an_edit_resets() -> None:
     assert bench.serve_in(0.1) == 1
     bench.observe(edited(2), "MODIFIED")
     assert bench.serve() == 1
-    assert bench.controller.backoff.failures(KEY) == 1
-    assert bench.serve_in(1.0) == 1
-    assert bench.controller.backoff.failures(KEY) == 0
+    assert [bench.serve_in(0.9), bench.serve_in(0.1), bench.serve_in(1e6)] == [0, 1, 0]
 
 
 def test_periodic_pass_does_not_reset_the_backoff() -> None:
     """Only edits, deletions and successes reset it."""
-    bench = Bench(Script(errors.RunFailedError("boom")))
+    bench = Bench(Script(*[errors.RunFailedError("boom")] * 2))
     bench.observe(fakes.make())
     bench.serve()
     bench.controller.enqueue(KEY, Priority.DEPENDENT)
-    assert bench.controller.backoff.failures(KEY) == 1
+    assert [bench.serve(), bench.serve_in(1.9), bench.serve_in(0.1)] == [1, 0, 1]
 
 
 def test_failing_for_ever_is_tried_at_the_ceiling() -> None:
@@ -306,14 +414,14 @@ def test_log_context_of_a_pass() -> None:
 
 def test_forgotten_object_leaves_nothing() -> None:
     """An object that is gone without a DELETED event is new when it is made again (D9)."""
-    bench = Bench(Script(errors.RunFailedError("x"), reconciler.Result(forget=True)))
+    failure = errors.RunFailedError("x")
+    bench = Bench(Script(failure, reconciler.Result(forget=True), failure))
     bench.observe(fakes.make())
     bench.serve()
     bench.serve_in(1.0)
     assert bench.serve_in(1e6) == 0
-    assert bench.controller.backoff.failures(KEY) == 0
     bench.observe(fakes.make(), None)
-    assert bench.serve() == 1
+    assert [bench.serve(), bench.serve_in(1.0)] == [1, 1]
 
 
 def test_made_anew_while_being_forgotten() -> None:
@@ -353,7 +461,6 @@ def test_cancel_on_change(option: bool, cancelled: bool) -> None:
     assert bench.serve() == 2
     assert seen == [cancelled, False]
     assert runner.requests[-1].obj["spec"]["size"] == 9
-    assert bench.controller.backoff.failures(KEY) == 0
 
 
 def test_cancel_on_change_spares_the_clean_up() -> None:

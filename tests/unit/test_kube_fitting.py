@@ -67,3 +67,12 @@ def test_without_removes_exactly_the_paths() -> None:
     }
     assert value["a"] == {"b": 1, "c": 2}
     assert fitting.without(value, set()) is value
+
+
+def test_holds_looks_into_maps_and_lists() -> None:
+    """One item of a list that has it is enough; a null is something that is there."""
+    status = {"conditions": [{}, {"type": "A"}], "n": None}
+    assert fitting.holds(status, ("conditions", "[]", "type"))
+    assert fitting.holds(status, ("n",))
+    for path in (("conditions", "[]", "x"), ("conditions", "type"), ("n", "x"), ("x",)):
+        assert not fitting.holds(status, path)

@@ -157,6 +157,31 @@ def test_made_anew_under_the_same_name() -> None:
     assert decide(fakes.make(), changed(fakes.make(), uid="uid-new")) is Priority.EDIT
 
 
+def newer(**metadata: Any) -> objects.Obj:
+    """The successor of the object, of the same name."""
+    return fakes.make(uid="uid-new", creationTimestamp="2026-01-01T00:00:01Z", **metadata)
+
+
+@pytest.mark.parametrize("event_type", ["MODIFIED", "DELETED"])
+@pytest.mark.parametrize("labels", [{"env": "prod"}, {}])
+def test_late_news_of_the_predecessor(event_type: str, labels: dict[str, str]) -> None:
+    """What is heard of the old object after its successor was seen changes nothing (D9)."""
+    watch = fakes.watch(selector=PRODUCTION)
+    seen = see(newer(labels={"env": "prod"}), watch)
+    old = fakes.make(labels=labels, creationTimestamp=fakes.NOW, generation=9)
+    assert predicates.decide(seen, event_type, old, watch) == (seen, None)
+
+
+@pytest.mark.parametrize("event_type", ["ADDED", None])
+def test_successor_with_an_older_time(event_type: str | None) -> None:
+    """Servers whose clocks differ hide no new object: what appears is news, whatever its time."""
+    seen = see(newer())
+    new = fakes.make(uid="third", creationTimestamp=fakes.NOW)
+    after, priority = predicates.decide(seen, event_type, new, fakes.watch())
+    assert priority is Priority.EDIT
+    assert after == see(new)
+
+
 def test_selector() -> None:
     """Only objects with a matching label are run; label added: run; removed: forget (W17)."""
     watch = fakes.watch(selector=PRODUCTION)

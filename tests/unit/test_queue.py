@@ -46,7 +46,6 @@ def test_adding_again_merges(clock: fakes.Clock) -> None:
     """Twenty edits are one pass (E5)."""
     work = make(clock)
     add_all(work, ["one"] * 20, Priority.EDIT)
-    assert len(work) == 1
     assert drain(work, clock.now) == ["one"]
 
 
@@ -79,12 +78,23 @@ def test_better_priority_wins_when_merged(clock: fakes.Clock) -> None:
     assert drain(work, clock.now) == ["b", "c", "a"]
 
 
+def test_upgraded_while_it_waits_for_a_worker(clock: fakes.Clock) -> None:
+    """What became urgent while it waited for a free worker is served once."""
+    work = make(clock, total=1)
+    add_all(work, ["busy"], Priority.EDIT)
+    work.poll(clock.now)
+    add_all(work, ["a"], Priority.PERIODIC)
+    assert work.poll(clock.now) is None
+    add_all(work, ["a"], Priority.EDIT)
+    work.done(fakes.key("busy"))
+    assert drain(work, clock.now) == ["a"]
+
+
 def test_delay(clock: fakes.Clock) -> None:
     """A delayed key is handed out when its time has come, not before."""
     work = make(clock)
     work.add(fakes.key(), Priority.RETRY, 5.0)
     assert work.poll(clock.now + 4.9) is None
-    assert work.delayed() == 1
     assert work.poll(clock.now + 5.0) == fakes.key()
 
 
@@ -120,7 +130,6 @@ def test_active_key_is_not_handed_out_again(clock: fakes.Clock) -> None:
     assert work.poll(clock.now) == fakes.key()
     add_all(work, ["one"] * 5, Priority.EDIT)
     assert work.poll(clock.now) is None
-    assert len(work) == 0
     work.done(fakes.key())
     assert drain(work, clock.now) == ["one"]
 
@@ -159,18 +168,33 @@ def test_total_cap_holds_over_all_kinds(clock: fakes.Clock) -> None:
     assert [key is not None for key in served] == [True, True, False]
 
 
-def test_forget_drops_timers(clock: fakes.Clock) -> None:
-    """What is queued for a forgotten key is dropped, also while it is active."""
+@pytest.mark.parametrize("check_first", [True, False])
+@pytest.mark.parametrize("active", [True, False])
+def test_check_yields_to_anything_else(clock: fakes.Clock, check_first: bool, active: bool) -> None:
+    """A check neither hastens a run that waits for its time nor is done beside it."""
     work = make(clock)
-    work.add(fakes.key(), Priority.PERIODIC, 5.0)
-    work.forget(fakes.key())
-    assert work.poll(clock.now + 10.0) is None
-    add_all(work, ["two"], Priority.EDIT)
-    work.poll(clock.now)
-    add_all(work, ["two"], Priority.EDIT)
-    work.forget(fakes.key("two"))
-    work.done(fakes.key("two"))
-    assert work.poll(clock.now) is None
+    if active:
+        add_all(work, ["one"], Priority.EDIT)
+        work.poll(clock.now)
+    adds = [(Priority.CHECK, 5.0), (Priority.PERIODIC, 100.0)]
+    for priority, delay in adds if check_first else reversed(adds):
+        work.add(fakes.key(), priority, delay)
+    if active:
+        work.done(fakes.key())
+    assert drain(work, clock.now + 99.9) == []
+    assert work.poll(clock.now + 100.0) == fakes.key()
+    assert work.priority(fakes.key()) is Priority.PERIODIC
+    work.done(fakes.key())
+    assert drain(work, clock.now + 1e6) == []
+
+
+def test_checks_merge(clock: fakes.Clock) -> None:
+    """Of two checks the earlier is done, and it is known to be only a check."""
+    work = make(clock)
+    work.add(fakes.key(), Priority.CHECK, 100.0)
+    work.add(fakes.key(), Priority.CHECK, 50.0)
+    assert work.poll(clock.now + 50.0) == fakes.key()
+    assert work.priority(fakes.key()) is Priority.CHECK
 
 
 def test_replaced_timers_do_not_pile_up(clock: fakes.Clock) -> None:
@@ -183,18 +207,14 @@ def test_replaced_timers_do_not_pile_up(clock: fakes.Clock) -> None:
     assert len(work._delayed) < 100
 
 
-def test_introspection(clock: fakes.Clock) -> None:
-    """Depth per kind, timers, and what is active since when."""
+def test_active(clock: fakes.Clock) -> None:
+    """What is being served since when, and why."""
     work = make(clock, total=1)
     add_all(work, ["a", "b"], Priority.EDIT)
-    work.add(fakes.key("c", fakes.OTHER), Priority.EDIT)
-    work.add(fakes.key("d"), Priority.PERIODIC, 60.0)
     work.poll(clock.now)
     clock.advance(7.0)
-    assert work.depth() == {fakes.GVK: 1, fakes.OTHER: 1}
-    assert len(work) == 2
-    assert work.delayed() == 1
     assert work.active() == {fakes.key("a"): 7.0}
+    assert work.priority(fakes.key("a")) is Priority.EDIT
 
 
 def test_get_without_waiting(clock: fakes.Clock) -> None:
@@ -235,7 +255,6 @@ def test_shutdown_wakes_everybody() -> None:
         worker.join(60)
     work.add(fakes.key(), Priority.DELETION)
     assert got == [None, None, None]
-    assert len(work) == 0
     assert work.get() is None
 
 
@@ -273,9 +292,12 @@ class QueueMachine(stateful.RuleBasedStateMachine):
     )
     def add(self, key: objects.ObjectKey, priority: Priority, delay: float) -> None:
         self.work.add(key, priority, delay)
-        old = self.wanted.get(key, (priority, float("inf")))
-        due = min(old[1], self.clock.now + delay)
-        self.wanted[key] = (min(old[0], priority), due)
+        new = (priority, self.clock.now + delay)
+        old = self.wanted.get(key, new)
+        if Priority.CHECK in (old[0], priority):
+            self.wanted[key] = min(old, new)
+        else:
+            self.wanted[key] = (min(old[0], priority), min(old[1], new[1]))
 
     @stateful.rule(seconds=st.sampled_from([0.5, 1.0, 10.0]))
     def advance(self, seconds: float) -> None:
@@ -290,6 +312,7 @@ class QueueMachine(stateful.RuleBasedStateMachine):
             return
         assert key in eligible
         assert self.wanted[key][0] == min(self.wanted[other][0] for other in eligible)
+        assert self.work.priority(key) == self.wanted[key][0]
         del self.wanted[key]
         self.active.add(key)
 
@@ -300,21 +323,12 @@ class QueueMachine(stateful.RuleBasedStateMachine):
         self.active.remove(key)
         self.work.done(key)
 
-    @stateful.rule(key=_keys)
-    def forget(self, key: objects.ObjectKey) -> None:
-        self.work.forget(key)
-        self.wanted.pop(key, None)
-
     @stateful.invariant()
-    def caps_hold_and_counts_agree(self) -> None:
+    def caps_hold(self) -> None:
         assert set(self.work.active()) == self.active
         assert len(self.active) <= TOTAL
         for gvk, cap in CAPS.items():
             assert sum(key.gvk == gvk for key in self.active) <= cap
-        waiting = [key for key in self.wanted if key not in self.active]
-        due = [key for key in waiting if self.wanted[key][1] <= self.clock.now]
-        assert len(self.work) == len(due)
-        assert self.work.delayed() == len(waiting) - len(due)
 
     def eligible(self) -> set[objects.ObjectKey]:
         """The keys that the model would serve now."""

@@ -378,7 +378,7 @@ def test_notes_become_a_condition() -> None:
     assert condition(cluster, "InputWarning")["message"] == "spec.ansible_host ignored"
 
 
-@pytest.mark.parametrize("result", [fakes.succeeded(), fakes.failed(), OSError("disk full")])
+@pytest.mark.parametrize("result", [fakes.succeeded(), fakes.failed()])
 def test_manage_status_false_writes_nothing(result: Any) -> None:
     """manageStatus false: no status write whatever happens; failures are still retried (S15)."""
     obj = fakes.make(annotations={period.ANNOTATION: "abc"})
@@ -386,29 +386,64 @@ def test_manage_status_false_writes_nothing(result: Any) -> None:
     try:
         go(cluster, runner, fakes.watch(manage_status=False))
         failed = False
-    except (errors.RunFailedError, OSError):
+    except errors.RunFailedError:
         failed = True
     assert failed == (result != fakes.succeeded())
     assert (cluster.writes, len(runner.requests)) == ([], 1)
 
 
-def test_run_that_cannot_be_started() -> None:
-    """A runner that breaks leaves a Failure, not Running for ever; the error goes on (S5)."""
-    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner(OSError("disk full"))
-    with pytest.raises(OSError, match="disk full"):
-        go(cluster, runner)
-    message = condition(cluster, "Failure")["message"]
-    assert message == "Unable to run reconciliation: disk full"
+REFUSED = errors.InvalidError(
+    'Invalid value: "no/such/name": must be a qualified name',
+    status=422,
+    fields=("metadata.finalizers",),
+)
 
 
-def test_run_that_cannot_be_started_nor_told() -> None:
-    """If the status cannot be written either, the error that counts is the first one."""
-    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner(ValueError())
-    runner.during = lambda request, cancel: cluster.trouble.update(
-        update_status=errors.UnreachableError("no answer")
-    )
-    with pytest.raises(ValueError, match=r"^$"):
-        go(cluster, runner)
+@pytest.mark.parametrize("place", ["watches.yaml:12: entry 2", ""])
+def test_finalizer_that_the_server_refuses(place: str) -> None:
+    """Nothing runs and nothing is retried; Failure and error say what to correct and where (S5)."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    cluster.trouble["add_finalizer"] = REFUSED
+    with pytest.raises(errors.TerminalError) as caught:
+        go(cluster, runner, fakes.held_watch(place=place))
+    for words in (fakes.FINALIZER, str(REFUSED), f"in {place or 'watches.yaml'}"):
+        assert words in str(caught.value)
+    assert condition(cluster, "Failure")["message"] == str(caught.value)
+    assert condition(cluster, "Running")["status"] == "False"
+    assert runner.requests == []
+
+
+def test_refused_finalizer_without_status() -> None:
+    """manageStatus false: a refused finalizer is only in the log."""
+    cluster = fakes.FakeCluster(fakes.make())
+    cluster.trouble["add_finalizer"] = REFUSED
+    with pytest.raises(errors.TerminalError):
+        go(cluster, fakes.FakeRunner(), fakes.held_watch(manage_status=False))
+    assert cluster.writes == []
+
+
+@pytest.mark.parametrize("fields", [("spec.size",), ()])
+def test_object_that_the_server_refuses(fields: tuple[str, ...]) -> None:
+    """Where another field is in the way the schema may be mended: it is tried again."""
+    cluster = fakes.FakeCluster(fakes.make())
+    cluster.trouble["add_finalizer"] = errors.InvalidError("spec", status=422, fields=fields)
+    with pytest.raises(errors.InvalidError):
+        go(cluster, fakes.FakeRunner(), fakes.held_watch())
+
+
+def test_check() -> None:
+    """A check reads; it forgets what is gone or left the selector and does nothing to others."""
+    runner = fakes.FakeRunner()
+    chosen = selector.Selector((selector.Requirement("env", "In", ("prod",)),))
+    watch = fakes.held_watch(selector=chosen)
+    for env, left in (("prod", []), ("test", [KEY])):
+        cluster = fakes.FakeCluster(fakes.make(labels={"env": env}))
+        subject = reconciler.Reconciler(cluster, runner, fakes.options())
+        assert subject.check(watch, KEY) == reconciler.Result(forget=bool(left))
+        assert (runner.forgotten, runner.requests, cluster.writes) == (left, [], [])
+    subject = reconciler.Reconciler(fakes.FakeCluster(), runner, fakes.options())
+    assert subject.check(watch, KEY) == reconciler.Result(forget=True)
+    assert runner.forgotten == [KEY, KEY]
 
 
 @pytest.mark.parametrize("method", ["get", "add_finalizer", "update_status"])

@@ -316,6 +316,45 @@ def test_foreign_things_survive_every_sequence(
     assert all(entry["reason"] for entry in current["conditions"] if entry["type"] in ours)
 
 
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+_OURS = ["Running", "Successful", "Failure", "Ready", "InputWarning"]
+_odd_condition = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(_OURS) | _json,
+        **dict.fromkeys(["status", "reason", "message", "lastTransitionTime"], _json),
+    },
+)
+_odd_status = _json | st.fixed_dictionaries(
+    {"conditions": _json | st.lists(_odd_condition | _json, max_size=6)},
+    optional={"observedGeneration": _json},
+)
+
+
+@pytest.mark.parametrize("type_", ["Ready", "InputWarning"])
+def test_reason_that_is_no_text(type_: str) -> None:
+    """A condition of the role whose reason is a list is the role's, and stops nothing."""
+    odd = {"type": type_, "status": "True", "reason": ["a", "b"], "message": "m"}
+    current = start({"conditions": [odd]})
+    assert find(succeed(current, notes=["n"]), type_) == odd
+
+
+@settings(max_examples=200)
+@given(_odd_status, _steps)
+def test_any_status_can_be_written_over(first: Any, steps: list[Any]) -> None:
+    """Whatever JSON a role or a person put there, the verdict is written, in well-formed words."""
+    current = objects.status({"status": first})
+    for step in steps:
+        current = step(current, notes=["n"]) if step is not start else step(current)
+    running = find(current, "Running")
+    assert isinstance(running["reason"], str)
+    assert isinstance(running["lastTransitionTime"], str)
+
+
 @settings(max_examples=50)
 @given(_status, _steps)
 def test_repeating_a_step_changes_nothing(first: objects.Obj, steps: list[Any]) -> None:

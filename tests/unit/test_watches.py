@@ -92,6 +92,7 @@ FULL = """\
   watchDependentResources: no
   watchClusterScopedResources: on
   snakeCaseParameters: n
+  snakeCaseTopLevelOnly: on
   watchAnnotationsChanges: True
   markUnsafe: yes
   cancelOnChange: y
@@ -113,7 +114,8 @@ FULL = """\
 def test_every_key(load: Load, project: Path) -> None:
     """Every key is read; booleans of YAML 1.1 and a comment before --- are fine."""
     loaded = load(FULL)
-    assert loaded.warnings == ()
+    (warning,) = loaded.warnings
+    assert "watchClusterScopedResources: accepted, but dependents are not" in warning
     assert loaded.watches == (
         watches.Watch(
             gvk=APP,
@@ -127,6 +129,7 @@ def test_every_key(load: Load, project: Path) -> None:
             watch_dependent_resources=False,
             watch_cluster_scoped_resources=True,
             snake_case_parameters=False,
+            snake_case_top_level_only=True,
             watch_annotations_changes=True,
             mark_unsafe=True,
             cancel_on_change=True,
@@ -423,12 +426,43 @@ def test_duplicate_gvk_names_both_entries(load: Load) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- <<: 5\n",
+        "- <<: [1, 2]\n",
+        APPEND + "  manageStatus: !!bool foo\n",
+        APPEND + "  vars: {a: !!timestamp foo}\n",
+        APPEND + "  vars: {a: !!bool foo}\n",
+        APPEND + "  maxRunnerArtifacts: !!int ''\n",
+        APPEND + "  vars: {a: !!float ''}\n",
+        APPEND + "  vars: " + "{a: " * 400 + "1" + "}" * 400 + "\n",
+        "- {version: v1, kind: A, role: " + "x" * 300 + "}\n",
+        "- {version: v1, kind: A, playbook: " + "x" * 5000 + "}\n",
+    ],
+)
+def test_hostile_text_is_an_error_with_its_place(load: Load, text: str) -> None:
+    """Tags that do not fit, merges of no map and endless depth or paths are plain errors."""
+    assert str(_refused(load, text)).startswith("watches.yaml:")
+
+
+def test_all_problems_of_an_entry_are_told_and_its_typos(load: Load) -> None:
+    """Several problems of one entry come at once, with the unknown key that explains one."""
+    text = "- version: v1\n  kind: App\n  rol: app\n  reconcilePeriod: 60\n"
+    lines = str(_refused(load, text)).splitlines()
+    assert len(lines) == 3
+    assert "App has neither a role nor a playbook" in lines[0]
+    assert lines[1].startswith("watches.yaml:4: entry 1: reconcilePeriod: ")
+    assert lines[2] == "watches.yaml:3: entry 1: rol: unknown key, ignored; did you mean role?"
+
+
 def test_all_entries_are_checked(load: Load) -> None:
     """One load tells the problems of all entries, each on its line."""
     text = HEAD + "- version: v1\n" + APPEND + APPEND
     lines = str(_refused(load, text)).splitlines()
     assert [line.split(": ")[:2] for line in lines] == [
         ["watches.yaml:1", "entry 1"],
+        ["watches.yaml:4", "entry 2"],
         ["watches.yaml:4", "entry 2"],
         ["watches.yaml:9", "entry 4"],
     ]
@@ -465,6 +499,7 @@ def test_a_hint_shows_how_to_write_a_period(load: Load) -> None:
         ("  maxConcurrentReconciles: 3\n", "unknown key, ignored; set the environment "
          "variable MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP> or --max-concurrent-reconciles"),
         ("  ansibleVerbosity: 3\n", "ANSIBLE_VERBOSITY_<KIND>_<GROUP> or --ansible-verbosity"),
+        ("  watchDependentResources: true\n", "dependents are not watched yet"),
     ],
 )  # fmt: skip
 def test_warned_of(load: Load, text: str, warning: str) -> None:
