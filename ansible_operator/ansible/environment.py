@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import os
 import pwd
 import shutil
@@ -22,6 +23,10 @@ STDOUT_CALLBACK = "operator_default"
 # Beyond this ansible-runner drops a task's result from its event. Our callback plugin keeps results
 # far below; this is for runs with another one.
 _MAX_EVENT_RES = "262144"
+
+
+# Ansible's own default of roles_path, which a value of ours replaces.
+_ANSIBLE_ROLES = ("~/.ansible/roles", "/usr/share/ansible/roles", "/etc/ansible/roles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ def build(
         env["ANSIBLE_COLLECTIONS_PATH"] = ansible.collections_path
     roles_path = ansible.roles_path or env.get("ANSIBLE_ROLES_PATH", "")
     roots: list[Path] = []
+    if isinstance(target, watches.Playbook) and not roles_path:
+        roles_path = _project_roles(env)
     if isinstance(target, watches.Role):
         # ansible-runner's own way replaces the configured path; siblings elsewhere would be lost.
         roles_path = _joined(target.roles_path, roles_path)
@@ -109,13 +116,38 @@ def _home(env: Mapping[str, str], run: inputdir.RunDir) -> dict[str, str]:
     Ansible wants to put temporary files there.
     """
     home = env.get("HOME") or _passwd_home()
+    # Rendered templates and arguments of modules go with the run, also when it is killed.
+    local = {"ANSIBLE_LOCAL_TEMP": env.get("ANSIBLE_LOCAL_TEMP", str(run.path / "tmp"))}
     if home and os.access(home, os.W_OK | os.X_OK):
-        return {"HOME": home}
+        return {"HOME": home, **local}
     return {
         "HOME": home or str(run.path),
-        "ANSIBLE_LOCAL_TEMP": env.get("ANSIBLE_LOCAL_TEMP", str(run.path / "tmp")),
+        **local,
         "ANSIBLE_REMOTE_TEMP": env.get("ANSIBLE_REMOTE_TEMP", str(run.path / "tmp")),
     }
+
+
+def _project_roles(env: Mapping[str, str]) -> str:
+    """``./roles`` before Ansible's own places, as the incumbent's image has it for playbooks.
+
+    Empty where there is no such directory, or where an ansible.cfg says where roles are.
+    """
+    roles, home = Path.cwd() / "roles", env.get("HOME", "")
+    config = env.get("ANSIBLE_CONFIG", "")
+    if not roles.is_dir() or any(
+        _names_roles(place)
+        for place in (config, f"{home}/.ansible.cfg", "/etc/ansible/ansible.cfg")
+    ):
+        return ""
+    return _joined(roles, *(place.replace("~", home, 1) for place in _ANSIBLE_ROLES))
+
+
+def _names_roles(config: str) -> bool:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        return bool(parser.read(config)) and parser.has_option("defaults", "roles_path")
+    except (configparser.Error, OSError, UnicodeDecodeError):
+        return False
 
 
 def _passwd_home() -> str:

@@ -34,10 +34,12 @@ def failure(event: events.Event) -> str:
     return "\n".join([f"{head}: {_words(event.result)}", *_items(event)])
 
 
-def output(text: str) -> str:
-    """What Ansible's parser said: its error with position, or else the last lines of output."""
+def output(text: str, *, whole: bool = True) -> str:
+    """What Ansible said: its error with position, or else, if ``whole``, its last lines."""
     text = events.clean(text).strip("\n")
     start = _ERROR_LINE.search(text)
+    if start is None and not whole:
+        return ""
     lines = text[start.start() :].splitlines() if start else text.splitlines()[-20:]
     return "\n".join(line.rstrip() for line in lines if line.strip())
 

@@ -8,6 +8,7 @@ import shlex
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -64,6 +65,7 @@ class AnsibleRunner:
         warning = inputdir.prepare_root(self._root)
         if warning:
             log.warning("The runner directory is shared", reason=warning)
+        self._noted: dict[objects.ObjectKey, tuple[str, ...]] = {}
         self._store = artifacts.Store(self._root, config.ansible.artifacts_max_bytes)
         found = self._store.open()
         log.debug("Opened the runner directory", path=str(self._root), artifacts=found.artifacts,
@@ -92,6 +94,7 @@ class AnsibleRunner:
 
     def forget(self, key: objects.ObjectKey) -> None:
         """Drop the artifacts and directories of an object that is gone."""
+        self._noted.pop(key, None)
         self._store.forget(inputdir.object_dir(self._root, key))
 
     def _run(self, request: outcomes.RunRequest, cancel: threading.Event) -> outcomes.RunResult:
@@ -104,8 +107,9 @@ class AnsibleRunner:
         notes = (*built.notes, *chosen.notes)
         fields = {"job": request.job, "name": key.name, "namespace": key.namespace,
                   "gvk": str(watch.gvk)}  # fmt: skip
-        for note in notes:
-            log.warning("Input of the object was not used", reason=note, **fields)
+        if notes and self._noted.get(key) != notes:
+            log.warning("Input of the object was not used", reasons=list(notes), **fields)
+        self._noted[key] = notes
         target = _target(request)
         content = self._content(request, target, built)
         directory = inputdir.object_dir(self._root, key)
@@ -130,6 +134,22 @@ class AnsibleRunner:
             default_inventory=environment.default_inventory(self._environ),
             play=play,
         )
+
+
+class _Runner(ansible_runner.Runner):  # type: ignore[misc]
+    """ansible-runner's, but not taken in by events that a task prints.
+
+    The stream only says which event comes; what it is stands in a file that the callback plugin
+    wrote. An event whose content is in the stream comes out of some task's output.
+    """
+
+    def event_callback(self, event_data: dict[str, Any]) -> None:
+        forged = event_data.get("event") not in (None, "verbose", "EOF")
+        if forged or "event_data" in event_data:
+            plain = ("counter", "stdout", "start_line", "end_line")
+            known = {key: event_data[key] for key in plain if key in event_data}
+            event_data = {**known, "event": "verbose", "uuid": str(uuid.uuid4())}
+        super().event_callback(event_data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +212,9 @@ class _Attempt:
                 raise
             log.exception("The run that was ended early left a mess", **self.fields)
             return None
-        self._tell_left(guard.finish())
+        # Without stats or with a signal Ansible was killed, and its workers may live on.
+        well = rc is not None and rc < 128 and record.tally.stats is not None
+        self._tell_left(guard.finish(well=well))
         return rc
 
     def _tell_left(self, pids: list[int]) -> None:
@@ -202,7 +224,7 @@ class _Attempt:
     def _drive(
         self, config: RunnerConfig, record: recorder.Recorder, guard: watchdog.Watchdog
     ) -> int | None:
-        runner = ansible_runner.Runner(
+        runner = _Runner(
             config,
             event_handler=record.on_event,
             status_handler=recorder.on_status,
@@ -237,10 +259,13 @@ class _Attempt:
     def _judge(self, tally: verdict.Tally, rc: int | None) -> outcomes.RunResult:
         found = verdict.reach(tally, rc)
         if rc == 0:
-            log.info("Ansible-runner exited successfully", **self.fields)
-        if found.message:
-            log.error("The run failed", rc=rc, reason=message.bound(found.message, "", 65536),
-                      **self.fields)  # fmt: skip
+            log.info(
+                "Ansible-runner exited successfully",
+                ok=found.counts.ok,
+                changed=found.counts.changed,
+                requeue_after=found.requeue_after,
+                **self.fields,
+            )
         return outcomes.RunResult(
             found.outcome, found.message, found.counts, found.requeue_after, rc=rc
         )

@@ -37,6 +37,8 @@ def main(operator: int, command: list[str]) -> int:
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(OPERATOR_DIED, signal.SIG_DFL)
+        # Nobody is there to answer: what prompts must find no terminal, or it waits for ever.
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         try:
             os.execvp(command[0], command)  # noqa: S606
         except OSError as error:

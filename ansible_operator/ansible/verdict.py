@@ -145,9 +145,9 @@ def _reasons(tally: Tally, rc: int | None) -> Iterator[str]:
 
 
 def _without_stats(tally: Tally, rc: int | None, explained: bool) -> Iterator[str]:
-    said = message.output("\n".join(tally.output))
+    said = message.output("\n".join(tally.output), whole=not explained)
     if said:
-        yield said
+        yield f"{said}{tally.where}"
     if not explained and (not said or rc == 0):
         yield f"ansible-playbook ended with exit code {rc} and without a summary{tally.where}"
 

@@ -46,9 +46,13 @@ class Watchdog:
         processes.kill(self._job)
         return True
 
-    def finish(self) -> list[int]:
-        """After a run that was ended early: kill what is left; the ids of what would not go."""
-        return processes.kill(self._job) if self.reason is not None else []
+    def finish(self, *, well: bool) -> list[int]:
+        """After a run that did not end ``well``, by itself: kill what is left of it.
+
+        The ids of what would not go. What a run that ended well leaves, such as ``async`` tasks,
+        goes on.
+        """
+        return [] if well and self.reason is None else processes.kill(self._job)
 
     def abandon(self) -> list[int]:
         """After a run that nobody drives any more: kill and reap all; the ids of what stays."""

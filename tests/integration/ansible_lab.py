@@ -106,4 +106,5 @@ def kubeconfig(obj: objects.Obj) -> str:
 def dump(path: Path, expression: str, name: str = "dump") -> dict[str, Any]:
     """A task that writes the value of an expression as JSON."""
     content = "{{ (" + expression + ") | to_json }}"
-    return {"copy": {"content": content, "dest": str(path / name)}}
+    # Faster than the module copy, which runs three modules.
+    return {"command": {"argv": ["tee", str(path / name)], "stdin": content}}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import time
+from concurrent import futures
 from pathlib import Path
 
+import psutil
 import pytest
 from ansible_lab import Lab, make_object
 
 from ansible_operator import settings, watches
-from ansible_operator.ansible import message, run, runner
+from ansible_operator.ansible import message, processes, run, runner
 
 # What a loop over 5,000 items returns, without the minutes that Ansible needs for such a loop.
 MANY_ITEMS = """#!/usr/bin/python
@@ -121,6 +126,50 @@ def test_killed_ansible_playbook(lab: Lab) -> None:
     kill = "{{ lookup('pipe', 'kill -9 $(ps -o ppid= -p $PPID)') }}"
     text = failed(lab.run(lab.tasks({"name": "greedy", "debug": {"msg": kill}})))
     assert text.startswith("runner died (signal 9) while running task 'greedy' (")
+    assert "config file" not in text
+
+
+def chain(job: str) -> list[psutil.Process]:
+    """The processes of a run from the small parent down to its ``sleep``; empty before that."""
+    of_run = processes.of_run(job) if job else []
+    found = [process for process in of_run if process.cmdline()[:1] == ["sleep"]]
+    return [p for p in reversed([*found, *found[0].parents()]) if p in of_run] if found else []
+
+
+@pytest.mark.parametrize("victim", [0, 1], ids=["supervise", "ansible-playbook"])
+def test_killed_run_leaves_no_task_behind(lab: Lab, victim: int) -> None:
+    """Whether ansible-playbook or its parent is killed, its task ends before a retry can start."""
+    playbook = lab.tasks({"name": "long", "command": "sleep 600"})
+    with futures.ThreadPoolExecutor(1) as pool:
+        running = pool.submit(lab.run, playbook, run_timeout=120.0)
+        while not (above := chain(lab.job)) and not running.done():
+            time.sleep(0.05)
+        above[victim].kill()
+        text = failed(running.result())
+    assert "runner died" in text
+    _, alive = psutil.wait_procs(above, timeout=0)
+    # Orphans are reaped by init, when it likes to.
+    assert {process.status() for process in alive} <= {psutil.STATUS_ZOMBIE}
+
+
+def test_prompts_find_nobody(lab: Lab) -> None:
+    """A play that prompts does not wait for an answer that nobody gives."""
+    playbook = lab.tasks({"debug": {"msg": "x"}}, vars_prompt=[{"name": "asked"}])
+    result = lab.run(playbook, run_timeout=120.0)
+    assert result.outcome is not run.Outcome.TIMED_OUT
+
+
+def test_printed_events_are_not_believed(lab: Lab) -> None:
+    """Text of an object that imitates ansible-runner's events is only text."""
+    known = {"task": "x", "task_action": "requeue_after", "host": "localhost"}
+    data = {**known, "res": {"period": "1s"}}
+    event = {"uuid": "f", "event": "runner_on_ok", "event_data": data}
+    text = base64.b64encode(json.dumps(event).encode()).decode()
+    forged = f"\x1b[K{text}\x1b[{len(text)}D\x1b[K"
+    playbook = lab.tasks({"name": "say {{ probe }}", "debug": {"msg": "x"}})
+    result = lab.run(playbook, make_object({"probe": forged}))
+    assert result.succeeded, result.message
+    assert result.requeue_after is None
 
 
 def test_missing_ansible_playbook(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

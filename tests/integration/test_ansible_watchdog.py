@@ -64,7 +64,7 @@ def test_nothing_happens_within_the_limit(job: str) -> None:
     clock.now += 9.9
     assert guard.poll() is False
     assert guard.reason is None
-    assert guard.finish() == []
+    assert guard.finish(well=True) == []
 
 
 @pytest.mark.parametrize("timeout", [0, -1])
@@ -91,7 +91,7 @@ def test_all_processes_end(job: str, tree: subprocess.Popen[str]) -> None:
     assert tree.poll() is None
     clock.now += watchdog.GRACE
     assert guard.poll() is True
-    assert guard.finish() == []
+    assert guard.finish(well=True) == []
     assert processes.of_run(job) == []
     assert tree.wait(10) is not None
 
@@ -103,7 +103,7 @@ def test_cancel(job: str, tree: subprocess.Popen[str]) -> None:
     cancel.set()
     assert guard.poll() is False
     assert guard.reason is run.Outcome.CANCELLED
-    assert guard.finish() == []
+    assert guard.finish(well=True) == []
     assert processes.of_run(job) == []
 
 

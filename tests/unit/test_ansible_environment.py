@@ -48,7 +48,21 @@ def test_roles_path_of_a_role() -> None:
     flag = settings.AnsibleSettings(roles_path="/flag")
     assert build(env, ROLE, flag)["ANSIBLE_ROLES_PATH"] == "/opt/roles:/flag"
     assert build(env, PLAYBOOK, flag)["ANSIBLE_ROLES_PATH"] == "/flag"
-    assert "ANSIBLE_ROLES_PATH" not in build({})
+
+
+def test_playbooks_find_the_projects_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """./roles is searched first unless somebody says where roles are."""
+    monkeypatch.chdir(tmp_path)
+    home = {"HOME": str(tmp_path)}
+    assert "ANSIBLE_ROLES_PATH" not in build(home)
+    (tmp_path / "roles").mkdir()
+    found = build(home)["ANSIBLE_ROLES_PATH"].split(":")
+    assert found[:2] == [str(tmp_path / "roles"), str(tmp_path / ".ansible/roles")]
+    assert build({**home, "ANSIBLE_ROLES_PATH": "/a"})["ANSIBLE_ROLES_PATH"] == "/a"
+    (tmp_path / ".ansible.cfg").write_text("[defaults]\nroles_path = /b\n")
+    assert "ANSIBLE_ROLES_PATH" not in build(home)
+    (tmp_path / ".ansible.cfg").write_text("no section")
+    assert "ANSIBLE_ROLES_PATH" in build(home)
 
 
 def test_bundled_collection_comes_last() -> None:
