@@ -110,6 +110,8 @@ def _start(given: dict[str, Any], ignored: Sequence[str]) -> int:
         return 1
     if ignored:
         log.warning("arguments without a flag are ignored", arguments=list(ignored))
+    kinds = [str(watch.gvk) for watch in watched]
+    log.info("starting", version=ansible_operator.__version__, watching=kinds)
     from ansible_operator import manager
 
     return manager.run(config, watched)

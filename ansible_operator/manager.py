@@ -9,7 +9,7 @@ import threading
 
 import structlog
 
-from ansible_operator import errors, kopf_source, objects, settings, watches
+from ansible_operator import durations, errors, kopf_source, objects, settings, watches
 from ansible_operator.ansible import runner
 from ansible_operator.control import controller, reconciler
 from ansible_operator.kube import client, cluster, discovery, kubeconfig, listening
@@ -78,7 +78,11 @@ class Manager:
         self._controller.start()
         ears.start()
         self._stop.wait()
-        log.info("stopping", grace=self._grace, active=len(self._controller.active()))
+        log.info(
+            "stopping: runs under way may go on for the grace time; a second signal ends them",
+            grace=durations.render(self._grace),
+            active=len(self._controller.active()),
+        )
         self._controller.stop(self._grace)
         ears.join(EARS_LIMIT)
         log.info("stopped")

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import structlog
 
-from ansible_operator import errors, objects, settings, watches
+from ansible_operator import durations, errors, objects, settings, watches
 from ansible_operator.control import backoff, predicates, queue, reconciler
 from ansible_operator.control.priority import Priority
 
@@ -246,6 +246,7 @@ def _identity(key: objects.ObjectKey) -> dict[str, str]:
         "controller": f"{key.gvk.kind.lower()}-controller",
         "controllerGroup": key.gvk.group,
         "controllerKind": key.gvk.kind,
+        "gvk": str(key.gvk),
         "namespace": key.namespace,
         "name": key.name,
     }
@@ -253,7 +254,8 @@ def _identity(key: objects.ObjectKey) -> dict[str, str]:
 
 def _log_failure(error: Exception, delay: float) -> None:
     """Expected failures in one line; what we did not expect is a bug and has its traceback."""
+    after = durations.render(delay)
     if isinstance(error, errors.OperatorError):
-        log.error("reconcile failed", error=str(error), retry_in=delay)
+        log.error("reconcile failed", error=str(error), retry_in=after)
     else:
-        log.error("reconcile failed unexpectedly", error=str(error), retry_in=delay, exc_info=error)
+        log.error("reconcile failed unexpectedly", error=str(error), retry_in=after, exc_info=error)

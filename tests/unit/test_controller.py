@@ -368,7 +368,7 @@ def test_expected_failures_are_one_line(error: Exception) -> None:
         "event": "reconcile failed",
         "log_level": "error",
         "error": str(error),
-        "retry_in": 1.0,
+        "retry_in": "1s",
     }
 
 
@@ -406,6 +406,7 @@ def test_log_context_of_a_pass() -> None:
         "controller": "etcd-controller",
         "controllerGroup": "db.example.com",
         "controllerKind": "Etcd",
+        "gvk": str(KEY.gvk),
         "namespace": "prod",
         "name": "one",
     }
