@@ -71,12 +71,6 @@ class Event:
         return str(self.data.get("host") or "")
 
     @property
-    def delegate(self) -> str:
-        """The host that a task was delegated to, empty where it was not."""
-        delegated = mapping(self.result.get("_ansible_delegated_vars"))
-        return str(delegated.get("ansible_delegated_host") or "")
-
-    @property
     def actions(self) -> frozenset[str]:
         """The module as the playbook spells it and its full name."""
         return frozenset(str(self.data.get(key)) for key in ("task_action", "resolved_action"))

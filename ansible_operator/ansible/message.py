@@ -24,7 +24,7 @@ _MSG = re.compile(r'"msg": ?("(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*")')
 def failure(event: events.Event) -> str:
     """The message for one failed task or unreachable host."""
     if event.kind == events.UNREACHABLE:
-        head = f"host {event.delegate or event.host} is unreachable at {event.where}"
+        head = f"host {event.host} is unreachable at {event.where}"
     else:
         head = f"{event.where} failed on {event.host}"
     if event.is_hidden:

@@ -77,7 +77,7 @@ def test_handled_failures_are_successes(world: World, mode: str) -> None:
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("unreachable", "host nowhere is unreachable"),
+        ("unreachable", "is unreachable at task 'Ask it'"),
         ("syntax", "syntax.yml"),
         ("typed", "typed.yml"),
     ],

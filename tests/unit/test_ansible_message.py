@@ -25,13 +25,6 @@ def test_unreachable_names_the_host() -> None:
     assert message.failure(event) == f"host far is unreachable at {event.where}: refused"
 
 
-def test_unreachable_names_the_host_that_a_task_was_delegated_to() -> None:
-    """It is the delegate that could not be reached, not the host of the play."""
-    result = {"msg": "refused", "_ansible_delegated_vars": {"ansible_delegated_host": "far"}}
-    event = made.task_event(events.UNREACHABLE, result)
-    assert message.failure(event).startswith("host far is unreachable at ")
-
-
 @pytest.mark.parametrize(
     ("result", "tail"),
     [
