@@ -79,8 +79,6 @@ class AnsibleRunner:
         started = time.monotonic()
         try:
             result = self._run(request, cancel)
-        except RecursionError:
-            result = _failed("the object is nested too deeply to be handed to Ansible")
         except errors.OperatorError as error:
             result = _failed(str(error))
         except Exception as error:
