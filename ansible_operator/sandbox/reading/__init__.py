@@ -1,0 +1,1 @@
+"""Request bodies: from bytes to objects, with the server's words for what is wrong with them."""

@@ -1,0 +1,1 @@
+"""Schemas of all kinds: objects are read, pruned, completed and checked by them."""
