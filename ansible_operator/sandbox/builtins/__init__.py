@@ -1,0 +1,1 @@
+"""What the API server does with the objects of the kinds that it knows itself."""
