@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions: their rules, the kinds that they bring, and CEL."""
