@@ -1,0 +1,1 @@
+"""What clients are shown: discovery, OpenAPI, tables and forms of answers."""
