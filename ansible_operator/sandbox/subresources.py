@@ -1,0 +1,89 @@
+"""The subresources that are no part of the object itself: scale, token, eviction, binding ..."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from ansible_operator.sandbox import deletion, failure, kinds, options, scale
+from ansible_operator.sandbox.rights import issuing
+from ansible_operator.sandbox.standins import budgets
+
+if TYPE_CHECKING:
+    from ansible_operator.sandbox import handlers, world
+
+Obj = dict[str, Any]
+Found = tuple[int, Obj]
+PODS = "pods"
+SPECIAL = (
+    "attach",
+    "binding",
+    "ephemeralcontainers",
+    "eviction",
+    "exec",
+    "finalize",
+    "log",
+    "portforward",
+    "proxy",
+    "resize",
+    "scale",
+    "token",
+)
+
+
+def handle(sandbox: world.World, request: handlers.Request) -> Found:
+    """Answer a request on one of them. Raises ApiFailure, 501 for those that need containers."""
+    at = request.at
+    known = kinds.SUBRESOURCES[at.subresource]
+    if at.verb not in known.verbs:
+        custom = request.resource if request.resource.custom else None
+        raise failure.method_not_allowed(custom, at.verb)
+    obj = sandbox.registry.get(request.resource, at.namespace, at.name)
+    if at.subresource == "scale":
+        return _scale(sandbox, request, obj)
+    if at.subresource == "token":
+        body = request.spoken(known.speaks())
+        return 201, issuing.issue(sandbox.tokens, sandbox.storage, obj, body)
+    if at.subresource == "eviction":
+        return _evict(sandbox, request, obj)
+    if at.subresource == "finalize":
+        return _finalize(sandbox, request, obj)
+    raise failure.not_implemented(f"{request.resource.plural}/{at.subresource}")
+
+
+def _scale(sandbox: world.World, request: handlers.Request, obj: Obj) -> Found:
+    from ansible_operator.sandbox import handlers
+
+    at, resource = request.at, request.resource
+    paths = sandbox.registry.catalogue.scale(resource)
+    now = scale.read(obj, paths)
+    if at.verb == "get":
+        scale.check_readable(obj, resource, paths)
+        return 200, now
+    if at.verb == "update":
+        wanted = request.body()
+    else:
+        wanted = handlers.maker(sandbox, request)[0](copy.deepcopy(now))
+    scale.check(wanted, at.name, resource, paths)
+    changed = scale.write(obj, wanted, paths)
+    where = (resource, at.namespace, at.name)
+    found, _ = sandbox.registry.replace(*where, changed, request.write(), "scale")
+    return 200, scale.read(found, paths)
+
+
+def _evict(sandbox: world.World, request: handlers.Request, pod: Obj) -> Found:
+    budgets.check_eviction(sandbox.storage.list(budgets.KEY, request.at.namespace), pod)
+    given = request.body().get("deleteOptions") or {}
+    how = options.delete(request.query, given)
+    at = request.at
+    deletion.delete(sandbox.registry, request.resource, at.namespace, at.name, how)
+    head = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
+    return 201, {**head, "status": "Success", "code": 201}
+
+
+def _finalize(sandbox: world.World, request: handlers.Request, obj: Obj) -> Found:
+    """The finalizers in the spec of a namespace, which only this subresource changes."""
+    changed = copy.deepcopy(obj)
+    wanted = (request.body().get("spec") or {}).get("finalizers")
+    changed["spec"] = {"finalizers": wanted} if wanted else {}
+    return 200, sandbox.registry.finish(request.resource, changed)
