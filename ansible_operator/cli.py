@@ -1,4 +1,4 @@
-"""The command line: ``run``, ``version``, ``completion`` and ``help``.
+"""The command line: ``run``, ``sandbox``, ``version``, ``completion`` and ``help``.
 
 Names and defaults of flags are the incumbent's. Everything heavy is imported inside the commands,
 so that ``version`` and ``--help`` answer at once.
@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 import ansible_operator
-from ansible_operator import goflags, runflags
+from ansible_operator import goflags, runflags, sandboxflags
 
 PROGRAM = "ansible-operator"
 KUBERNETES_VERSION = "1.37"
@@ -89,6 +89,20 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     """Watch the kinds in watches.yaml and run Ansible for their objects."""
     given = {name: value for name, value in options.items() if value is not None}
     sys.exit(_start(given, ctx.args))
+
+
+@command.command(cls=sandboxflags.Command, params=sandboxflags.OPTIONS)
+def sandbox(**options: Any) -> None:
+    """Serve a Kubernetes API from memory, to try and test operators without a cluster.
+
+    It listens on this machine's loopback only. Without --exec it runs until Ctrl-C.
+    """
+    from ansible_operator.sandbox.front import command as sandboxes
+
+    try:
+        sys.exit(sandboxes.run(sandboxes.Order(**options), os.environ))
+    except sandboxes.Error as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _start(given: dict[str, Any], ignored: Sequence[str]) -> int:

@@ -1,0 +1,1 @@
+"""The program around the server: the command, its process, certificates and kubeconfig."""
