@@ -97,8 +97,7 @@ class Registry:
         if meta.get("resourceVersion"):
             told = "resourceVersion should not be set on objects to be created"
             raise failure.ApiFailure(500, "", told)
-        for guard in self.guards:
-            guard(resource, namespace, obj)
+        self._admit(resource, namespace, obj)
         return self._create(resource, namespace, obj, how)
 
     def _create(
@@ -122,6 +121,10 @@ class Registry:
             going = "deletionTimestamp" in there["metadata"]
             raise failure.already_exists(resource, meta["name"], going=going)
         return self._put(resource, obj, how)
+
+    def _admit(self, resource: kinds.Resource, namespace: str, obj: Obj) -> None:
+        for guard in self.guards:
+            guard(resource, namespace, obj)
 
     def _begin(self, resource: kinds.Resource, meta: Obj) -> None:
         """Set what the server alone says of a new object."""
@@ -161,8 +164,7 @@ class Registry:
     def _put_new(
         self, resource: kinds.Resource, namespace: str, obj: Obj, how: options.Write
     ) -> Obj:
-        for guard in self.guards:
-            guard(resource, namespace, obj)
+        self._admit(resource, namespace, obj)
         if obj["metadata"].get("resourceVersion") or obj["metadata"].get("uid"):
             raise failure.not_found(resource, obj["metadata"]["name"])
         return self._create(resource, namespace, obj, how)
@@ -221,8 +223,7 @@ class Registry:
         if uid := obj["metadata"].get("uid"):
             told = f"uid mismatch: the provided object specified uid {uid}, and no existing object "
             raise failure.conflict(resource, name, told + "was found")
-        for guard in self.guards:
-            guard(resource, namespace, obj)
+        self._admit(resource, namespace, obj)
         return self._create(resource, namespace, obj, how, applied=True), True
 
     def _change(
@@ -294,8 +295,7 @@ class Registry:
         meta: Obj = obj["metadata"]
         given = meta.get("namespace") or ""
         if given and given != namespace:
-            told = "the namespace of the provided object does not match the namespace sent on the "
-            raise failure.bad_request(told + "request")
+            raise failure.wrong_namespace()
         meta.pop("namespace", None)
         if namespace:
             meta["namespace"] = namespace

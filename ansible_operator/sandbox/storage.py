@@ -128,9 +128,7 @@ class Storage:
 
     def oldest(self, key: kinds.Key) -> int:
         """The revision after which all changes of a resource are kept."""
-        shelf = self._shelf(key)
-        full = shelf.changes.maxlen == len(shelf.changes)
-        return shelf.changes[0].revision if full else shelf.since
+        return self._shelf(key).since
 
     def subscribe(
         self,
@@ -154,6 +152,8 @@ class Storage:
         return cancel
 
     def _tell(self, shelf: _Shelf, change: Change) -> None:
+        if len(shelf.changes) == shelf.changes.maxlen:
+            shelf.since = shelf.changes[0].revision
         shelf.changes.append(change)
         for watcher in tuple(self._watchers):
             watcher(change)
