@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +63,16 @@ def find(environ: Mapping[str, str]) -> Found:
         else:
             missing.append(program)
     return Found(paths, tuple(missing), cache)
+
+
+def kubectls(environ: Mapping[str, str]) -> list[Path]:
+    """Every kubectl of this machine: the control plane's own if it was built, the one on PATH."""
+    built: Path | None = None
+    with contextlib.suppress(errors.ControlPlaneError):  # bad KUBEBUILDER_ASSETS: not wanted here
+        built = find(environ).paths.get("kubectl")
+    other = shutil.which("kubectl", path=environ.get("PATH"))
+    found = [path for path in (built, Path(other) if other else None) if path is not None]
+    return list(dict.fromkeys(found))
 
 
 def ensure(environ: Mapping[str, str], report: progress.Report) -> Mapping[str, Path]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import secrets
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ansible_operator.testing import api, credentials, errors
+from ansible_operator import objects
+from ansible_operator.kube import client as kube_client
+from ansible_operator.testing import api, credentials, errors, resources
 
 TOKEN_SECONDS = 8 * 3600
 NAMESPACE_LIMIT = 60.0
@@ -16,12 +22,12 @@ NAMESPACE_LIMIT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """A running control plane.
+    """A running control plane: the sandbox or a real one.
 
     ``kubeconfig`` is the administrator's, ``server`` the URL of the API server, ``ca_file`` the
-    PEM file of its authority, ``binaries`` a directory with etcd, kubectl and the others,
-    ``audit_log`` every request that reached the server, one JSON object per line. ``scratch`` is a
-    private directory for further kubeconfigs.
+    PEM file of its authority, ``binaries`` a directory with etcd, kubectl and the others (for the
+    sandbox with kubectl, if this machine has one), ``audit_log`` every request that reached the
+    server, one JSON object per line. ``scratch`` is a private directory for further kubeconfigs.
     """
 
     kubeconfig: Path
@@ -33,8 +39,48 @@ class ControlPlane:
 
     @property
     def kubectl(self) -> Path:
-        """The kubectl of the control plane's version."""
-        return self.binaries / "kubectl"
+        """The kubectl to use. Raises ControlPlaneError where there is none."""
+        found = self.binaries / "kubectl"
+        if not found.exists():
+            raise errors.ControlPlaneError(
+                "there is no kubectl: put one on PATH, or run `scripts/control-plane build`"
+            )
+        return found
+
+    @property
+    def client(self) -> kube_client.Client:
+        """Requests as the administrator: ``client.request("GET", "/api/v1/namespaces")``."""
+        return _client(self.kubeconfig)
+
+    def apply(self, source: resources.Source, *, namespace: str = "") -> list[objects.Obj]:
+        """Server-side apply of a manifest; what the server made of each object, in order.
+
+        ``source`` is a file, a directory of files, a text or one object; ``namespace`` is for
+        objects that name none. Returns when the kinds of CRDs are served. Raises KubeError.
+        """
+        found = resources.documents(source)
+        return [resources.apply(self.client, obj, namespace) for obj in found]
+
+    def get(
+        self, api_version: str, kind: str, name: str, namespace: str = ""
+    ) -> objects.Obj | None:
+        """Read an object; None where there is none. Raises KubeError."""
+        target = resources.path(self.client, api_version, kind, namespace, name)
+        return resources.read(self.client, target)
+
+    def find(self, obj: Mapping[str, Any]) -> objects.Obj | None:
+        """Read an object anew; None where it is gone. Raises KubeError."""
+        return resources.read(self.client, resources.path_of(self.client, obj))
+
+    def patch(self, obj: Mapping[str, Any], changes: Mapping[str, Any]) -> objects.Obj:
+        """Merge changes into an object, such as ``{"spec": {"size": 5}}``. Raises KubeError."""
+        target = resources.path_of(self.client, obj)
+        body, merge = dict(changes), kube_client.MERGE_PATCH
+        return self.client.request("PATCH", target, body=body, content_type=merge)
+
+    def delete(self, obj: Mapping[str, Any]) -> None:
+        """Ask for an object's deletion, without waiting for its end. Raises KubeError."""
+        self.client.request("DELETE", resources.path_of(self.client, obj))
 
     @property
     def admin(self) -> api.Client:
@@ -49,7 +95,9 @@ class ControlPlane:
         """
         chosen = kubeconfig or self.kubeconfig
         argv = [str(self.kubectl), f"--kubeconfig={chosen}", *arguments]
-        done = subprocess.run(argv, input=stdin, capture_output=True, text=True)
+        # A home of its own: kubectl remembers what servers serve, by their address.
+        environ = {**os.environ, "HOME": str(self.scratch), "KUBECONFIG": str(chosen)}
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, env=environ)
         if done.returncode != 0:
             raise errors.ControlPlaneError(
                 f"kubectl {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()}"
@@ -102,3 +150,8 @@ class ControlPlane:
         status, answer = self.admin.ask("DELETE", f"/api/v1/namespaces/{name}")
         if status not in (200, 202, 404, 409):
             raise errors.ControlPlaneError(f"DELETE {name}: {status} {answer.get('message')}")
+
+
+@functools.cache
+def _client(kubeconfig: Path) -> kube_client.Client:
+    return kube_client.Client.load({"KUBECONFIG": str(kubeconfig)})

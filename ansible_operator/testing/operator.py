@@ -25,6 +25,12 @@ GRACE = 20.0
 """Seconds between SIGTERM and SIGKILL; runs are given 10 s to end."""
 
 
+_COMMON = {
+    *("ts", "logger", "job", "gvk", "stdout", "task_path", "event_type"),
+    *("reconcileID", "controller", "controllerGroup", "controllerKind"),
+}
+
+
 class OperatorError(AssertionError):
     """The operator did not do what the test waited for; the message ends with its last lines."""
 
@@ -111,8 +117,8 @@ class Operator:
         return self._child.returncode
 
     def explain(self, problem: str) -> str:
-        """A message with the last lines of the log."""
-        tail = "\n  ".join(line[:1000] for line in self.lines[-25:])
+        """A message with the last lines of the log, without what is the same in all of them."""
+        tail = "\n  ".join(_short(line)[:1000] for line in self.lines[-25:])
         return f"the operator {problem}. Its last lines:\n  {tail}"
 
     def _read(self, stream: IO[str]) -> None:
@@ -174,6 +180,12 @@ def _parse(line: str) -> dict[str, Any]:
     except ValueError:
         found = None
     return found if isinstance(found, dict) else {"unparsed": line}
+
+
+def _short(line: str) -> str:
+    entry = _parse(line)
+    kept = {key: value for key, value in entry.items() if key not in _COMMON}
+    return line if "unparsed" in entry else json.dumps(kept)
 
 
 def _marked(found: psutil.Process, mark: str) -> bool:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -25,10 +24,7 @@ LIMIT = 60.0
 
 def found() -> list[Path]:
     """Every kubectl that there is, once."""
-    own = binaries.find(os.environ).paths.get("kubectl")
-    on_path = shutil.which("kubectl")
-    candidates = [own, Path(on_path) if on_path else None]
-    return list({path.resolve(): path for path in candidates if path is not None}.values())
+    return list({path.resolve(): path for path in binaries.kubectls(os.environ)}.values())
 
 
 def identity(path: Path | None) -> str:

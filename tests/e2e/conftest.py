@@ -7,11 +7,9 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import api
 import pytest
-import yaml
 
 from ansible_operator.testing import controlplane, operator
 
@@ -33,23 +31,11 @@ class World:
         return path.read_text().splitlines() if path.exists() else []
 
 
-def install_crds(kubeconfig: Path, directory: Path, *, but: str = "") -> None:
-    """Create the CRDs of a directory that are not there yet."""
-    server = api.Api(kubeconfig, "default")
+def install_crds(plane: controlplane.ControlPlane, directory: Path, *, but: str = "") -> None:
+    """Apply the CRDs of a directory; their kinds are served when it returns."""
     for path in sorted(directory.glob("*.yaml")):
-        if path.name == but:
-            continue
-        crd = yaml.safe_load(path.read_text())
-        name = crd["metadata"]["name"]
-        if server.get(api.CRD, name) is None:
-            server.client.request("POST", api.CRD.path(""), body=crd)
-        server.until(api.CRD, name, established, seconds=30)
-
-
-def established(crd: dict[str, Any]) -> bool:
-    """Whether the API server serves the kind of a CRD."""
-    listed = crd.get("status", {}).get("conditions") or []
-    return any(c["type"] == "Established" and c["status"] == "True" for c in listed)
+        if path.name != but:
+            plane.apply(path)
 
 
 def environment(record: Path, namespace: str, **more: str) -> dict[str, str]:
@@ -77,7 +63,7 @@ def world(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
     """The operator of tests/e2e/project, all of its CRDs but Late installed."""
-    install_crds(control_plane.kubeconfig, PROJECT / "crds", but=LATE_CRD)
+    install_crds(control_plane, PROJECT / "crds", but=LATE_CRD)
     record = tmp_path_factory.mktemp("record")
     runner_dir = tmp_path_factory.mktemp("runner")
     runner_dir.chmod(0o700)

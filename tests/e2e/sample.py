@@ -32,7 +32,7 @@ def running(
     control_plane: controlplane.ControlPlane, namespace: str, runner_dir: Path
 ) -> Iterator[api.Api]:
     """Run the repository's own watches.yaml for one namespace; its requests are the result."""
-    conftest.install_crds(control_plane.kubeconfig, ROOT / "config/crd/bases")
+    conftest.install_crds(control_plane, ROOT / "config/crd/bases")
     runner_dir.chmod(0o700)
     env = conftest.environment(runner_dir, namespace)
     env["ANSIBLE_COLLECTIONS_PATH"] = str(ROOT / ".collections")

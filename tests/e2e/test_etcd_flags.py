@@ -28,7 +28,7 @@ import sample
 
 from ansible_operator.testing import controlplane, process
 
-pytestmark = pytest.mark.timeout(sample.TIMEOUT)
+pytestmark = [pytest.mark.timeout(sample.TIMEOUT), pytest.mark.real]
 NAME = "proof"
 CLASS = "proof-volumes"
 STORAGE_CLASS = api.Kind("storage.k8s.io/v1", "StorageClass", "storageclasses", False)

@@ -298,13 +298,17 @@ def test_a_schema_that_drops_fields(serve: Callable[..., Served]) -> None:
             assert served.live(key)["status"]["conditions"] == [{"type": "Failure"}]
 
 
+@pytest.mark.kubectl
 def test_the_kubeconfig_of_a_run_is_good_for_kubectl(
-    control_plane: controlplane.ControlPlane, namespace: str, tmp_path: Path
+    control_plane: controlplane.ControlPlane,
+    kubectl: Callable[..., str],
+    namespace: str,
+    tmp_path: Path,
 ) -> None:
     """kubectl takes it, and has no default namespace from it."""
     path = tmp_path / "config"
     path.write_text(kubeconfig.for_run({}, {"KUBECONFIG": str(control_plane.kubeconfig)}))
-    found = control_plane.run_kubectl("get", "namespace", namespace, "-o", "name", kubeconfig=path)
+    found = kubectl("get", "namespace", namespace, "-o", "name", kubeconfig=path)
     assert found.strip() == f"namespace/{namespace}"
     assert "namespace" not in yaml.safe_load(path.read_text())["contexts"][0]["context"]
 
@@ -324,8 +328,8 @@ def grant(plane: controlplane.ControlPlane, namespace: str, rules: list[Any]) ->
         "roleRef": {"apiGroup": FORBIDDEN_GROUP, "kind": "Role", "name": "op"},
         "subjects": [{"kind": "ServiceAccount", "name": "op", "namespace": namespace}],
     }
-    documents = yaml.safe_dump_all([role, binding])
-    plane.run_kubectl("apply", "-f", "-", stdin=documents)
+    plane.apply(role)
+    plane.apply(binding)
 
 
 def test_from_missing_permission_to_vanished_crd(

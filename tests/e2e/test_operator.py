@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import api
@@ -101,18 +100,13 @@ def test_hidden_output_stays_hidden(world: World) -> None:
     assert not told
 
 
-def test_kubectl_wait_is_right_after_an_edit(
-    world: World, control_plane: controlplane.ControlPlane
-) -> None:
+@pytest.mark.kubectl
+def test_kubectl_wait_is_right_after_an_edit(world: World, kubectl: Callable[..., str]) -> None:
     """`kubectl wait` does not return on the condition of the generation before the edit."""
     run_scenario(world, "waited", "ok")
     world.api.patch(api.SCENARIO, "waited", {"spec": {"mode": "hang", "seconds": 3}})
-    command = [
-        str(control_plane.kubectl), f"--kubeconfig={control_plane.kubeconfig}",
-        f"--namespace={world.api.namespace}", "wait", "--for=condition=Successful",
-        "scenario/waited", "--timeout=60s",
-    ]  # fmt: skip
-    subprocess.run(command, check=True, capture_output=True)
+    there = f"--namespace={world.api.namespace}"
+    kubectl(there, "wait", "--for=condition=Successful", "scenario/waited", "--timeout=60s")
     obj = world.api.get(api.SCENARIO, "waited")
     assert obj is not None
     assert api.condition(obj, "Successful")["observedGeneration"] == 2
@@ -374,7 +368,7 @@ def test_missing_crd_is_said_and_picked_up_when_it_appears(
     world.operator.wait_for_log(
         lambda e: "lates.test.example.com" in str(e) or "Kind=Late" in str(e.get("kind")), 30
     )
-    install_crds(control_plane.kubeconfig, PROJECT / "crds")
+    install_crds(control_plane, PROJECT / "crds")
     world.api.create(api.LATE, "tardy", spec={})
     world.api.until(api.LATE, "tardy", api.successful)
 

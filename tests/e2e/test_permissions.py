@@ -23,7 +23,7 @@ def test_missing_rights_are_named_and_the_other_kinds_go_on(
     control_plane: controlplane.ControlPlane, module_namespace: str, tmp_path: Path
 ) -> None:
     """A kind that may not be listed is said with the rule to add, and runs once it is granted."""
-    install_crds(control_plane.kubeconfig, PROJECT / "crds", but=LATE_CRD)
+    install_crds(control_plane, PROJECT / "crds", but=LATE_CRD)
     (tmp_path / "record").mkdir()
     (tmp_path / "runner").mkdir(mode=0o700)
     admin = api.Api(control_plane.kubeconfig, module_namespace)

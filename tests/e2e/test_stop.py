@@ -22,7 +22,7 @@ def test_sigterm_ends_running_plays_within_the_grace_time(
     control_plane: controlplane.ControlPlane, module_namespace: str, tmp_path: Path
 ) -> None:
     """SIGTERM waits the grace time, ends every process of the run and says interrupted."""
-    install_crds(control_plane.kubeconfig, PROJECT / "crds", but=LATE_CRD)
+    install_crds(control_plane, PROJECT / "crds", but=LATE_CRD)
     (tmp_path / "record").mkdir()
     (tmp_path / "runner").mkdir(mode=0o700)
     server = api.Api(control_plane.kubeconfig, module_namespace)
@@ -48,7 +48,7 @@ def test_deletion_while_the_operator_is_down_runs_the_clean_up_only(
     control_plane: controlplane.ControlPlane, module_namespace: str, tmp_path: Path
 ) -> None:
     """An object deleted while no operator ran gets its clean-up at the next start, nothing else."""
-    install_crds(control_plane.kubeconfig, PROJECT / "crds", but=LATE_CRD)
+    install_crds(control_plane, PROJECT / "crds", but=LATE_CRD)
     record = tmp_path / "record"
     record.mkdir()
     (tmp_path / "runner").mkdir(mode=0o700)

@@ -25,7 +25,7 @@ def test_every_object_ends_at_its_newest_generation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """50 objects of two kinds, 20 edits each during runs: merged, in order, never twice at once."""
-    install_crds(control_plane.kubeconfig, PROJECT / "crds")
+    install_crds(control_plane, PROJECT / "crds")
     record, runner_dir = tmp_path / "record", tmp_path / "runner"
     record.mkdir()
     runner_dir.mkdir(mode=0o700)

@@ -82,7 +82,7 @@ class Plays:
 @pytest.fixture
 def plays(control_plane: controlplane.ControlPlane, namespace: str, tmp_path: Path) -> Plays:
     """A fresh box whose status says members 3, and a condition Kept of somebody else."""
-    conftest.install_crds(control_plane.kubeconfig, sample.ROOT / "config/crd/bases")
+    conftest.install_crds(control_plane, sample.ROOT / "config/crd/bases")
     server = api.Api(control_plane.kubeconfig, namespace)
     server.create(sample.CLUSTER, "box", spec={})
     kept = {"type": "Kept", "status": "True", "reason": "Old", "lastTransitionTime": TIME}

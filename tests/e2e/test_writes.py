@@ -18,7 +18,7 @@ def test_only_finalizers_and_status_are_written(
     control_plane: controlplane.ControlPlane, module_namespace: str, tmp_path: Path
 ) -> None:
     """One object's life: two status writes a run, two finalizer patches, nothing else."""
-    install_crds(control_plane.kubeconfig, PROJECT / "crds", but=LATE_CRD)
+    install_crds(control_plane, PROJECT / "crds", but=LATE_CRD)
     (tmp_path / "record").mkdir()
     (tmp_path / "runner").mkdir(mode=0o700)
     server = api.Api(control_plane.kubeconfig, module_namespace)

@@ -16,6 +16,7 @@ import pytest
 
 from ansible_operator.testing import cluster, controlplane, errors, lock, process, registry
 
+pytestmark = pytest.mark.real
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "control-plane"
 
 WORKLOADS = """

@@ -113,3 +113,14 @@ def test_assets_without_a_server_are_an_error(tmp_path: Path, held: tuple[str, .
         binaries.find({"KUBEBUILDER_ASSETS": str(tmp_path)})
     for name in {"etcd", "kube-apiserver"} - set(held):
         assert f"no executable {name}" in str(caught.value) or f"no {name}" in str(caught.value)
+
+
+def test_kubectls_are_the_built_one_and_the_one_on_path(tmp_path: Path) -> None:
+    """The built one first, each once; without any the list is empty, wrong assets or not."""
+    other = program(tmp_path / "path", "kubectl")
+    environ = {"XDG_CACHE_HOME": str(tmp_path / "c"), "PATH": str(other.parent)}
+    assert binaries.kubectls(environ) == [other]
+    built = cached(environ, "kubectl") / "kubectl"
+    assert binaries.kubectls(environ) == [built, other]
+    assert binaries.kubectls(environ | {"PATH": str(built.parent)}) == [built]
+    assert binaries.kubectls({"KUBEBUILDER_ASSETS": str(tmp_path), "PATH": "/nowhere"}) == []
