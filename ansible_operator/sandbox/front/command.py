@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from ansible_operator.sandbox.front import kubeconfig, manifests, running
@@ -22,6 +23,9 @@ Error = errors.ControlPlaneError
 ADMIN = "admin"
 MASTERS = "system:masters"
 LOOPBACK = "127.0.0.1"
+PACKAGES = ("aiohttp", "cryptography", "kubernetes_validate", "re2", "sortedcontainers")
+"""What is imported of the extra ``sandbox`` in any case."""
+
 _TOKEN = re.compile(r"[-._~+/A-Za-z0-9]+=*")
 _USER = re.compile(r"[^\s:,]+")
 
@@ -60,6 +64,8 @@ def run(order: Order, environ: Mapping[str, str]) -> int:
 
     Raises ControlPlaneError for everything that keeps it from starting.
     """
+    if not order.real and (missing := [name for name in PACKAGES if not find_spec(name)]):
+        raise Error(f"{', '.join(missing)} not installed: pip install 'ansible-operator[sandbox]'")
     host = loopback(order.bind)
     if order.token and not _TOKEN.fullmatch(order.token):
         raise Error("--token: use letters, digits and -._~+/= only")
