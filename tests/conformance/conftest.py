@@ -69,7 +69,10 @@ def crd(server: wire.Server, ns: str, unique: str) -> Iterator[Callable[..., str
         server.delete(path)
 
 
-@pytest.fixture(params=kubectls.found() or [None], ids=kubectls.identity)
+KUBECTLS: list[Path | None] = [*kubectls.found()] or [None]
+
+
+@pytest.fixture(params=KUBECTLS, ids=kubectls.identity)
 def kubectl(
     request: pytest.FixtureRequest,
     control_plane: controlplane.ControlPlane,
