@@ -7,6 +7,8 @@ import re
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_LIMIT = 1 << 63
+_TOO_LONG = 20  # digits
 _SIZE = re.compile(r"(\d+)([kMGT]i?|Ki)?", re.ASCII)
 _FACTORS = {
     "": 1,
@@ -32,7 +34,11 @@ def boolean(text: str) -> bool:
 
 def integer(text: str) -> int | None:
     """As ``strconv.Atoi``; None where it would fail."""
-    return int(text) if _INTEGER.fullmatch(text) else None
+    if not _INTEGER.fullmatch(text):
+        return None
+    digits = text.lstrip("+-").lstrip("0")
+    value = int(text) if len(digits) < _TOO_LONG else _LIMIT
+    return value if -_LIMIT <= value < _LIMIT else None
 
 
 def size(text: str) -> int:

@@ -11,6 +11,7 @@ import click
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _DIRECTORY = click.Path(path_type=Path)
 _EXEC = "--exec"
+_BIND = "127.0.0.1"
 
 
 class Command(click.Command):
@@ -34,6 +35,7 @@ class Command(click.Command):
 
 def _check(ctx: click.Context, given: dict[str, Any]) -> None:
     meaningless = [name for name in ("http", "token", "rbac", "users", "port") if given.get(name)]
+    meaningless += ["bind"] if given.get("bind") != _BIND else []
     if given.get("real") and meaningless:
         names = ", ".join(f"--{'user' if name == 'users' else name}" for name in meaningless)
         raise click.UsageError(
@@ -57,11 +59,15 @@ OPTIONS: Sequence[click.Parameter] = [
     _option(
         "--bind",
         metavar="ADDRESS",
-        default="127.0.0.1",
+        default=_BIND,
         show_default=True,
         text="Loopback address to listen on; no other is accepted.",
     ),
-    _option("--http", is_flag=True, text="Serve plain HTTP instead of HTTPS."),
+    _option(
+        "--http",
+        is_flag=True,
+        text="Serve plain HTTP instead of HTTPS; kubectl sends no token then.",
+    ),
     _option(
         "--token", default="", text="The administrator's bearer token. [default: a random one]"
     ),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
 
+from ansible_operator.sandbox.reading import bodies
 from ansible_operator.sandbox.rights import access, attributes
 
 Obj = dict[str, Any]
 STARTED, COMPLETE = "ResponseStarted", "ResponseComplete"
 """The stages that are told: watches are when they begin, everything when it is answered."""
+
+_CONFIDENTIAL = ("secrets", "tokenreviews")
+"""Resources whose objects are not told."""
 
 
 @dataclass(slots=True)
@@ -48,8 +51,7 @@ class Exchange:
             found["objectRef"] = self._reference()
         if self.acting is not None and self.acting is not self.user:
             found["impersonatedUser"] = self.acting.info()
-        secret = (self.at.group, self.at.plural) == ("", "secrets")
-        if not secret and (sent := _parsed(self.body)) is not None:
+        if self.at.plural not in _CONFIDENTIAL and (sent := _parsed(self.body)) is not None:
             found["requestObject"] = sent
         return found
 
@@ -71,7 +73,9 @@ def _time(moment: datetime) -> str:
 
 
 def _parsed(body: bytes) -> Any:
+    """The object in a body, if it is JSON and no secret that was sent to the wrong place."""
     try:
-        return json.loads(body) if body else None
+        found = bodies.parse_json(body) if body else None
     except ValueError:
         return None
+    return None if isinstance(found, dict) and found.get("kind") == "Secret" else found

@@ -13,6 +13,10 @@ Obj = dict[str, Any]
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 # The old groups keep their default from before garbage collection was invented.
 ORPHANED_BY_DEFAULT = ("jobs", "replicationcontrollers")
+JOB_WARNING = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
+    "to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
 GRACE = 30
 
 
@@ -92,6 +96,7 @@ def _finalizers(resource: kinds.Resource, stored: Obj, how: options.Delete) -> l
         policy = next((default[name] for name in listed if name in default), "")
         if not policy and resource.plural in ORPHANED_BY_DEFAULT and not resource.custom:
             policy = "Orphan"
+            how.warnings.extend([JOB_WARNING] if resource.plural == "jobs" else [])
     if not policy:
         return listed
     wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy)

@@ -11,12 +11,14 @@ from typing import Any
 
 from aiohttp import web
 
-from ansible_operator.sandbox import failure, world
+from ansible_operator.sandbox import failure, kinds, world
 from ansible_operator.sandbox.views import discovery, openapi, representation
 
 HEALTH = ("/healthz", "/livez", "/readyz")
 OPEN = (*HEALTH, "/version", "/version/")
 """What may be asked without a token."""
+
+_UNSERVED = (".well-known", "debug", "flagz", "logs", "metrics", "openid", "statusz")
 
 NOT_FOUND = "404 page not found\n"
 HEADERS = {"Cache-Control": "no-cache, private"}
@@ -31,7 +33,8 @@ _V2_PROTOBUF = (
 
 def answer(sandbox: world.World, request: web.BaseRequest, path: str) -> web.Response:
     """Answer a request for one of them. Raises ApiFailure."""
-    path = path.rstrip("/") or "/"
+    if not path.endswith("//"):
+        path = path.removesuffix("/") or "/"
     if path.startswith(HEALTH):
         return _health(path, request)
     if path.startswith(_V3):
@@ -46,7 +49,7 @@ def answer(sandbox: world.World, request: web.BaseRequest, path: str) -> web.Res
         raise
     found = _found(sandbox, path, form, request.host)
     if found is None:
-        return _missing(sandbox, path)
+        return _missing(path)
     if request.method not in ("GET", "HEAD"):
         raise failure.method_not_allowed()
     body = representation.write(found, representation.Form(form.media_type))
@@ -55,10 +58,15 @@ def answer(sandbox: world.World, request: web.BaseRequest, path: str) -> web.Res
     return web.Response(body=body, headers=HEADERS, content_type=form.media_type)
 
 
-def _missing(sandbox: world.World, path: str) -> web.Response:
-    """404: as a Status where the group or /api itself is known, else in plain text."""
+def _missing(path: str) -> web.Response:
+    """404: as a Status where a built-in group or /api itself is known, else in plain text.
+
+    Raises ApiFailure, 501 for what a real server has.
+    """
     parts = path.strip("/").split("/")
-    known = parts[0] == "api" or (parts[0] == "apis" and discovery.group(sandbox.kinds, parts[1]))
+    if parts[0] in _UNSERVED:
+        raise failure.not_implemented(path)
+    known = parts[0] == "api" or (parts[0] == "apis" and kinds.builtin_group("".join(parts[1:2])))
     if known and len(parts) > 1:
         raise failure.no_such_path()
     return _not_found()

@@ -146,6 +146,16 @@ def bad_request(message: str) -> ApiFailure:
     return ApiFailure(400, "BadRequest", message)
 
 
+def check_name(given: Any, name: str) -> None:
+    """Raises ApiFailure 400 where an object has another name than its path, or none."""
+    if not given:
+        told = f"the name of the object ({name} based on URL) was undeterminable: "
+        raise bad_request(told + "name must be provided")
+    if given != name:
+        told = f"the name of the object ({given}) does not match the name on the URL ({name})"
+        raise bad_request(told)
+
+
 def wrong_namespace() -> ApiFailure:
     """400: the object says another namespace than the path."""
     told = "the namespace of the provided object does not match the namespace sent on the request"
@@ -189,7 +199,10 @@ def not_acceptable(wanted: Sequence[str]) -> ApiFailure:
 
 
 def unsupported_media_type(wanted: Sequence[str]) -> ApiFailure:
-    """415: the body is in a form that is not read here."""
+    """415: the body is in a form that is not read here; without a list it is told in short."""
+    if not wanted:
+        short = "415: Unsupported Media Type"
+        return ApiFailure(415, "UnsupportedMediaType", short, {})
     message = "the body of the request was in an unknown format - accepted media types include: "
     return ApiFailure(415, "UnsupportedMediaType", message + ", ".join(wanted))
 

@@ -47,9 +47,21 @@ class Request:
 
     def body(self) -> Any:
         """The object in the body. Raises ApiFailure 400 and 415."""
-        if (self.content_type or bodies.JSON) not in READ:
+        return bodies.read(self.raw, self._readable(), self.resource)
+
+    def deletion(self) -> options.Delete:
+        """The options of a deletion. Raises ApiFailure 400, 415 and 422."""
+        if not self.raw.strip():
+            return options.delete(self.query, None, self.warnings)
+        read = bodies.read_options(self.raw, self._readable())
+        return options.delete(self.query, decoding.decode_options(read), self.warnings)
+
+    def _readable(self) -> str:
+        """The media type of a body that is no patch. Raises ApiFailure 415."""
+        given = self.content_type.lower() or bodies.JSON
+        if given not in READ:
             raise failure.unsupported_media_type(READ)
-        return bodies.read(self.raw, self.content_type or bodies.JSON, self.resource)
+        return given
 
     def spoken(self, resource: kinds.Resource) -> Obj:
         """The body as an object of a built-in kind that is answered and not kept.
@@ -103,7 +115,8 @@ def listed(sandbox: world.World, request: Request) -> Answer:
 
 
 def list_head(resource: kinds.Resource, meta: Obj) -> Obj:
-    """A list without its items."""
+    """A list without its items; those of custom resources always say where they go on."""
+    meta = {"continue": "", **meta} if resource.custom else meta
     return {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta}
 
 
@@ -148,7 +161,7 @@ def maker(sandbox: world.World, request: Request) -> tuple[Callable[[Obj], Obj],
     if not resource.custom:
         offered.insert(2, STRATEGIC_PATCH)
     if kind not in offered:
-        raise failure.unsupported_media_type(offered)
+        raise failure.unsupported_media_type(offered if resource.custom else ())
     read = bodies.read_patch(request.raw, kind)
     if kind == JSON_PATCH:
         return (lambda obj: patching.json_patch(obj, read.value)), read
@@ -160,16 +173,14 @@ def maker(sandbox: world.World, request: Request) -> tuple[Callable[[Obj], Obj],
 
 def delete(sandbox: world.World, request: Request) -> Answer:
     """An object less, at once or in steps."""
-    at = request.at
-    how = options.delete(request.query, bodies.read_options(request.raw, request.content_type))
+    at, how = request.at, request.deletion()
     where = (request.resource, at.namespace, at.name)
     return Answer(200, deletion.delete(sandbox.registry, *where, how))
 
 
 def delete_collection(sandbox: world.World, request: Request) -> Answer:
     """All objects that are selected; the answer lists them as they were."""
-    resource, at = request.resource, request.at
-    how = options.delete(request.query, bodies.read_options(request.raw, request.content_type))
+    resource, at, how = request.resource, request.at, request.deletion()
     page = sandbox.lister.page(resource, at.namespace, "", options.listing(request.query))
     for obj in page.items:
         meta = obj["metadata"]

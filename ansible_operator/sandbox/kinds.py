@@ -26,8 +26,15 @@ UNSERVED = (
     "flowcontrol.apiserver.k8s.io",
     "resource.k8s.io",
     "storagemigration.k8s.io",
+    "bindings",
+    "componentstatuses",
+    "csinodes.storage.k8s.io",
+    "csistoragecapacities.storage.k8s.io",
+    "ipaddresses.networking.k8s.io",
+    "servicecidrs.networking.k8s.io",
+    "volumeattributesclasses.storage.k8s.io",
 )
-"""Groups that a real server has and this one has not."""
+"""Groups and resources that a real server has and this one has not."""
 
 Key = tuple[str, str]
 """What an object is stored under, whatever version it is read in: group and plural."""
@@ -180,6 +187,12 @@ def builtins() -> tuple[Resource, ...]:
     )
 
 
+@functools.cache
+def builtin_group(name: str) -> bool:
+    """Whether a group has built-in resources."""
+    return any(resource.group == name for resource in builtins())
+
+
 def _builtin(api_version: str, plural: str, facts: Mapping[str, Any]) -> Resource:
     group, _, version = api_version.rpartition("/")
     categories = (
@@ -202,4 +215,5 @@ def _builtin(api_version: str, plural: str, facts: Mapping[str, Any]) -> Resourc
         returns_deleted=facts.get("returns", False),
         conditional=facts.get("conditional", False),
         key=(stored_group, plural),
+        deprecation=facts.get("deprecation", ""),
     )

@@ -16,6 +16,9 @@ Obj = dict[str, Any]
 SNAPSHOTS = 64
 """Lists that were begun in pages and can be gone on with; the oldest goes first."""
 
+LONGEST = 19
+"""Digits of a version; there is one number with more that Go reads."""
+
 TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start "
     "a new list without the continue parameter."
@@ -108,7 +111,10 @@ class Lister:
             self._begun.popitem(last=False)
 
     def _check_revision(self, how: options.List) -> None:
-        wanted = revision_of(how.revision)
+        try:
+            wanted = revision_of(how.revision)
+        except failure.ApiFailure as error:
+            raise failure.bad_request(f"invalid resource version: {error}") from None
         if wanted > self._revision:
             raise too_large(wanted, self._revision)
         if how.match == "Exact" and wanted != self._revision:
@@ -132,8 +138,10 @@ def revision_of(text: str) -> int:
     """A resourceVersion as a number, 0 for none. Raises ApiFailure 500, as the server does."""
     if not text:
         return 0
-    if not text.isdecimal():
-        told = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+    decimal = text.isascii() and text.isdecimal()
+    if not decimal or len(text.lstrip("0")) > LONGEST:
+        told = f'strconv.ParseUint: parsing "{text}": '
+        told += "value out of range" if decimal else "invalid syntax"
         raise failure.ApiFailure(500, "", f'resourceVersion: Invalid value: "{text}": {told}')
     return int(text)
 
@@ -154,7 +162,7 @@ def _token(text: str) -> tuple[int, int]:
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         found = json.loads(raw)
-        return int(found["rv"]), int(found["start"])
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        told = f"invalid continue token: continue key is not valid: {error}"
+        return int(found["rv"]), max(int(found["start"]), 0)
+    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        told = "invalid continue token: continue key is not valid: no list of this server gave it"
         raise failure.bad_request(told) from None

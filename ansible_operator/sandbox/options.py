@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_operator import gotext
 from ansible_operator.sandbox import failure
 from ansible_operator.sandbox.patches import managers
 from ansible_operator.sandbox.rights import access
@@ -37,13 +39,17 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """How to delete. ``propagation`` is Foreground, Background, Orphan or empty (the default)."""
+    """How to delete. ``propagation`` is Foreground, Background, Orphan or empty (the default).
+
+    ``warnings`` collects what the answer's Warning headers say.
+    """
 
     dry_run: bool = False
     grace: int | None = None
     propagation: str = ""
     uid: str = ""
     revision: str = ""
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +110,35 @@ def write(
     )
 
 
-def delete(query: Query, body: Any) -> Delete:
+def delete(query: Query, body: Obj | None, warnings: list[str] | None = None) -> Delete:
     """Options of a deletion: those of the body, if it has any, else those of the query.
 
     Raises ApiFailure 400 for a body that is no DeleteOptions, 422 for values that are none.
     """
-    found: Obj = _delete_options(body) if body else {k: v[0] for k, v in query.items() if v}
+    found = _queried(query) if body is None else _delete_options(body)
     causes: list[failure.Cause] = []
-    dry_run = _dry_run(_listed(found.get("dryRun")), causes)
+    dry_run = _dry_run(found.get("dryRun") or (), causes)
     propagation = _propagation(found, causes)
     _refuse("DeleteOptions", causes)
     wanted = found.get("preconditions") or {}
-    grace = found.get("gracePeriodSeconds")
     return Delete(
         dry_run=dry_run,
-        grace=None if grace is None else int(grace),
+        grace=found.get("gracePeriodSeconds"),
         propagation=propagation,
         uid=wanted.get("uid", ""),
         revision=wanted.get("resourceVersion", ""),
+        warnings=[] if warnings is None else warnings,
     )
 
 
-def _delete_options(body: Any) -> Obj:
-    if not isinstance(body, dict):
-        raise failure.bad_request("the body of a DELETE must be DeleteOptions")
+def _queried(query: Query) -> Obj:
+    found: Obj = {key: values[0] for key, values in query.items() if values}
+    if "gracePeriodSeconds" in found:
+        found["gracePeriodSeconds"] = _number(found["gracePeriodSeconds"])
+    return found | {"dryRun": query.get("dryRun", ())}
+
+
+def _delete_options(body: Obj) -> Obj:
     if (kind := body.get("kind", "DeleteOptions")) != "DeleteOptions":
         version = body.get("apiVersion", "")
         told = f'no kind "{kind}" is registered for version "{version}"'
@@ -176,6 +187,9 @@ def _list_causes(found: List) -> list[failure.Cause]:
             told = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
             return [failure.forbidden_field(at, told)]
         return []
+    if found.initial is not None:
+        told = "sendInitialEvents is forbidden for list"
+        return [failure.forbidden_field("sendInitialEvents", told)]
     if not found.match:
         return []
     if found.watch:
@@ -187,16 +201,15 @@ def _list_causes(found: List) -> list[failure.Cause]:
     if found.match not in ("Exact", "NotOlderThan"):
         return [failure.not_supported(at, found.match, ("Exact", "NotOlderThan", ""))]
     if found.match == "Exact" and found.revision == "0":
-        told = 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+        told = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
         return [failure.forbidden_field(at, told)]
     return []
 
 
 def _dry_run(values: Sequence[str], causes: list[failure.Cause]) -> bool:
-    given = [value for value in values if value]
-    if any(value != "All" for value in given):
-        causes.append(failure.not_supported("dryRun", given, ("All",)))
-    return bool(given)
+    if any(value != "All" for value in values):
+        causes.append(failure.not_supported("dryRun", list(values), ("All",)))
+    return bool(values)
 
 
 def _refuse(kind: str, causes: Sequence[failure.Cause]) -> None:
@@ -209,20 +222,14 @@ def _one(query: Query, name: str) -> str:
     return values[0] if values else ""
 
 
-def _listed(value: Any) -> Sequence[str]:
-    return value if isinstance(value, list) else [value] if value else []
-
-
 def _truth(text: str) -> bool:
     """Any value but these counts as true, as in the API machinery."""
     return text not in ("", "0", "false", "False", "FALSE", "f", "F")
 
 
 def _number(text: str) -> int:
-    if not text:
-        return 0
-    try:
-        return int(text)
-    except ValueError:
-        told = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        raise failure.bad_request(told) from None
+    number = gotext.integer(text or "0")
+    if number is None:
+        wrong = "value out of range" if re.fullmatch(r"[+-]?[0-9]+", text) else "invalid syntax"
+        raise failure.bad_request(f'strconv.ParseInt: parsing "{text}": {wrong}')
+    return number

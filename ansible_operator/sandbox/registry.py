@@ -93,10 +93,7 @@ class Registry:
         Raises ApiFailure: 400, 403, 404 (namespace), 409, 422.
         """
         obj = self._decoded(resource, body, how)
-        meta = self._placed(resource, namespace, obj)
-        if meta.get("resourceVersion"):
-            told = "resourceVersion should not be set on objects to be created"
-            raise failure.ApiFailure(500, "", told)
+        self._placed(resource, namespace, obj)
         self._admit(resource, namespace, obj)
         return self._create(resource, namespace, obj, how)
 
@@ -117,6 +114,9 @@ class Registry:
         self._refuse_invalid(resource, obj, None, how)
         if applied:
             obj = self._decoded(resource, obj, how)
+        if not applied and not how.dry_run and _numbered(meta):
+            told = "resourceVersion should not be set on objects to be created"
+            raise failure.ApiFailure(500, "", told)
         if (there := self.storage.get(resource.key, namespace, meta["name"])) is not None:
             going = "deletionTimestamp" in there["metadata"]
             raise failure.already_exists(resource, meta["name"], going=going)
@@ -150,15 +150,13 @@ class Registry:
         """Put an object in the place of the one that is there; whether it was created."""
         obj = self._decoded(resource, body, how)
         self._placed(resource, namespace, obj)
-        self._check_name(obj, name)
+        failure.check_name(obj["metadata"].get("name"), name)
         stored = self.storage.get(resource.key, namespace, name)
         if stored is None and resource.put_creates and not subresource:
             return self._put_new(resource, namespace, obj, how), True
         if stored is None:
             raise failure.not_found(resource, name)
-        conditional = resource.custom or resource.conditional
-        if conditional and obj["metadata"].get("resourceVersion") in (None, "", "0"):
-            raise failure.unversioned(resource, name)
+        self._check_versioned(resource, obj)
         return self._change(resource, stored, obj, how, subresource), False
 
     def _put_new(
@@ -186,7 +184,8 @@ class Registry:
         of = self.catalogue.schema(resource)
         obj = _headed(resource, decoding.decode_patched(resource, made, of, how, patch), made)
         self._placed(resource, namespace, obj)
-        self._check_name(obj, name)
+        failure.check_name(obj["metadata"].get("name"), name)
+        self._check_versioned(resource, obj)
         return self._change(resource, stored, obj, how, subresource, patched=True)
 
     def apply(
@@ -217,7 +216,7 @@ class Registry:
         if resource.custom:  # where nulls count, until the object is stored
             obj = copy.deepcopy({**merged, "metadata": obj["metadata"]})
         self._placed(resource, namespace, obj)
-        self._check_name(obj, name)
+        failure.check_name(obj["metadata"].get("name"), name)
         if stored is not None:
             return self._change(resource, stored, obj, how, subresource, applied=True), False
         if uid := obj["metadata"].get("uid"):
@@ -291,24 +290,24 @@ class Registry:
         return kindrules.default(resource, obj, self.catalogue.schema(resource))
 
     def _placed(self, resource: kinds.Resource, namespace: str, obj: Obj) -> Obj:
-        """Set the namespace of the path. Raises ApiFailure 400 where the object names another."""
+        """Set the namespace of the path. Raises ApiFailure 400 where the object names another.
+
+        Of an object that is in none, a namespace is dropped.
+        """
         meta: Obj = obj["metadata"]
         given = meta.get("namespace") or ""
-        if given and given != namespace:
+        if resource.namespaced and given and given != namespace:
             raise failure.wrong_namespace()
         meta.pop("namespace", None)
         if namespace:
             meta["namespace"] = namespace
         return meta
 
-    def _check_name(self, obj: Obj, name: str) -> None:
-        given = obj["metadata"].get("name")
-        if not given:
-            told = f"the name of the object ({name} based on URL) was undeterminable: "
-            raise failure.bad_request(told + "name must be provided")
-        if given != name:
-            told = f"the name of the object ({given}) does not match the name on the URL ({name})"
-            raise failure.bad_request(told)
+    def _check_versioned(self, resource: kinds.Resource, obj: Obj) -> None:
+        """Raises ApiFailure 422 where an update has to say which version it replaces."""
+        conditional = resource.custom or resource.conditional
+        if conditional and obj["metadata"].get("resourceVersion") in (None, "", "0"):
+            raise failure.unversioned(resource, obj["metadata"]["name"])
 
     def _refuse_invalid(
         self,
@@ -352,7 +351,9 @@ class Registry:
         meta = obj["metadata"]
         if how.dry_run:
             return obj
-        kept = meta.get("finalizers") or obj.get("spec", {}).get("finalizers")
+        kept = meta.get("finalizers")
+        if resource.key == ("", "namespaces"):
+            kept = kept or obj.get("spec", {}).get("finalizers")
         if "deletionTimestamp" in meta and not kept and not meta.get("deletionGracePeriodSeconds"):
             stored = self.storage.get(resource.key, meta.get("namespace", ""), meta["name"])
             if stored is not None:
@@ -371,6 +372,12 @@ _ENDING = ("deletionTimestamp", "deletionGracePeriodSeconds")
 def _place(meta: Obj) -> tuple[str, ...]:
     """The namespace, if there is one, and the name."""
     return tuple(filter(None, (meta.get("namespace"), meta["name"])))
+
+
+def _numbered(meta: Obj) -> bool:
+    """Whether it says which version it is of; a text that is no number says nothing."""
+    version = meta.get("resourceVersion") or "0"
+    return version.isdecimal() and int(version) > 0
 
 
 def _keep_meta(was: Obj, meta: Obj) -> None:

@@ -94,14 +94,8 @@ def check_readable(obj: Obj, resource: kinds.Resource, paths: Paths) -> None:
 
 def check(scale: Obj, name: str, resource: kinds.Resource, paths: Paths) -> None:
     """Raises ApiFailure 400 and 422 for what is no scale of this object."""
-    given = (scale.get("metadata") or {}).get("name")
-    if given and given != name:
-        told = f"the name of the object ({given}) does not match the name on the URL ({name})"
-        raise failure.bad_request(told)
-    scale.setdefault("metadata", {})
+    failure.check_name((scale.get("metadata") or {}).get("name"), name)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise failure.bad_request("spec.replicas must be an integer")
     if replicas < 0 and resource.custom:
         told = "should be a non-negative integer"
         cause = failure.invalid_value(paths.replicas, replicas, told)

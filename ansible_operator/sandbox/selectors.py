@@ -6,16 +6,20 @@ A parsed selector is a predicate over objects; an empty text matches everything.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ansible_operator import gotext
 from ansible_operator.sandbox import failure, kinds
+from ansible_operator.sandbox.builtins import names
 
 Obj = dict[str, Any]
 Matches = Callable[[Obj], bool]
 _Labels = Mapping[str, str]
 
 _TOKEN = re.compile(r"\s*(!=|==|[=!(),<>]|[^\s=!(),<>]+)")
+_SYMBOLS = ("", "!", "!=", "==", *"=(),<>")
 _NAME = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?\Z")
 _OPERATORS = "in, notin, =, ==, !=, gt, lt"
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -73,7 +77,7 @@ def fields(text: str, resource: kinds.Resource) -> Matches:
     if not text.strip():
         return _everything
     allowed = ("metadata.name", "metadata.namespace", *_selectable(resource))
-    tests = [_field(part, allowed) for part in text.split(",") if part]
+    tests = [_field(part, allowed, resource) for part in text.split(",") if part]
     return lambda obj: all(test(obj) for test in tests)
 
 
@@ -91,7 +95,7 @@ def _everything(obj: Obj) -> bool:
     return True
 
 
-def _field(part: str, allowed: tuple[str, ...]) -> Matches:
+def _field(part: str, allowed: tuple[str, ...], resource: kinds.Resource) -> Matches:
     found = re.fullmatch(r"([^=!]+)(!=|==|=)(.*)", part)
     if not found:
         raise failure.bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
@@ -99,6 +103,7 @@ def _field(part: str, allowed: tuple[str, ...]) -> Matches:
     if path not in allowed:
         known = ", ".join(f'"{name}"' for name in allowed)
         told = f'"{path}" is not a known field selector: only {known}'
+        told = f"field label not supported: {path}" if resource.custom else told
         raise failure.bad_request(told)
     return lambda obj: (_text(obj, path) == wanted) is (operator != "!=")
 
@@ -118,18 +123,24 @@ class _Reader:
     """A reader of the selector's grammar, one word at a time."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = _TOKEN.findall(text)
+        self._tokens = deque(_TOKEN.findall(text))
 
     def requirements(self) -> list[Callable[[_Labels], bool]]:
+        self._expect("!, identifier, or 'end of string'")
         found = [self._requirement()]
         while self._tokens:
             word = self._take()
             if word != ",":
-                raise _error(f"found '{word}', expected: ',' or 'end of string'")
-            if not self._tokens:
-                raise _error("found '', expected: identifier after ','")
+                raise failure.bad_request(f"found '{word}', expected: ',' or 'end of string'")
+            self._expect("identifier after ','")
             found.append(self._requirement())
         return found
+
+    def _expect(self, wanted: str) -> None:
+        """Raise ApiFailure 400 unless a requirement can begin here."""
+        word = self._tokens[0] if self._tokens else ""
+        if word != "!" and word in _SYMBOLS:
+            raise failure.bad_request(f"found '{word}', expected: {wanted}")
 
     def _requirement(self) -> Callable[[_Labels], bool]:
         key = self._take()
@@ -158,9 +169,9 @@ class _Reader:
 
     def _number(self, key: str, operator: str) -> int:
         text = self._take()
-        if not re.fullmatch(r"-?\d+", text):
+        if gotext.integer(text) is None:
             told = "for 'Gt', 'Lt' operators, the value must be an integer"
-            raise failure.bad_request(f'values[0][{key}]: Invalid value: "{text}": {told}')
+            raise _error(f'values[0]: Invalid value: "{text}": {told}')
         return int(text)
 
     def _values(self, key: str) -> set[str]:
@@ -178,7 +189,7 @@ class _Reader:
         return "" if not self._tokens or self._tokens[0] in (",", ")") else self._take()
 
     def _take(self) -> str:
-        return str(self._tokens.pop(0)) if self._tokens else ""
+        return str(self._tokens.popleft()) if self._tokens else ""
 
 
 def _error(told: str) -> failure.ApiFailure:
@@ -186,11 +197,10 @@ def _error(told: str) -> failure.ApiFailure:
 
 
 def _key(key: str) -> str:
-    if not key or key in "()!=<>,":
-        raise _error(f"found '{key}', expected: !, identifier, or 'end of string'")
-    name = key.rpartition("/")[2]
-    if not name or len(name) > 63 or not _NAME.match(name):
-        raise _error(f'<nil>: Invalid value: "{key}": {NAME_RULE}')
+    if key in _SYMBOLS:
+        raise _error(f"found '{key}', expected: identifier")
+    if wrong := names.qualified(key):
+        raise _error(f'<nil>: Invalid value: "{key}": {"; ".join(wrong)}')
     return key
 
 
@@ -201,16 +211,12 @@ def _value(key: str, value: str) -> str:
 
 
 def _compared(text: str | None, operator: str, limit: int) -> bool:
-    if text is None or not re.fullmatch(r"-?\d+", text):
+    number = None if text is None else gotext.integer(text)
+    if number is None:
         return False
-    return int(text) > limit if operator == ">" else int(text) < limit
+    return number > limit if operator == ">" else number < limit
 
 
-NAME_RULE = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
 VALUE_RULE = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "

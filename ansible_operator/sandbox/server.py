@@ -8,9 +8,8 @@ import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, TextIO
-from urllib.parse import parse_qs
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from ansible_operator.sandbox import (
     audit,
@@ -19,6 +18,7 @@ from ansible_operator.sandbox import (
     handlers,
     kinds,
     options,
+    target,
     watching,
     world,
 )
@@ -44,16 +44,22 @@ class Server:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; what goes wrong is a Status."""
         begun = datetime.now(UTC)
-        query = parse_qs(request.query_string, keep_blank_values=True)
+        query = target.query(request.raw_path)
         flat = {key: values[0] for key, values in query.items()}
-        at = attributes.of_request(request.method, request.path, flat)
+        try:
+            path = target.path(request.raw_path)
+        except ValueError:
+            return web.Response(status=400, text="400 Bad Request")
+        at = attributes.of_request(request.method, path, flat)
         exchange = audit.Exchange(str(uuid.uuid4()), at, request, begun)
         try:
             answer = await self._answered(request, at, query, exchange)
         except failure.ApiFailure as refused:
-            answer = _written(refused.code, refused.status(), representation.Form())
+            answer = _refused(refused, representation.Form())
         except (ConnectionError, TimeoutError):  # the client went away
             raise
+        except RecursionError:
+            answer = _refused(failure.bad_request("exceeded max depth"), representation.Form())
         except Exception as error:
             told = f"the sandbox failed: {type(error).__name__}: {error}"
             broken = failure.ApiFailure(500, "InternalError", told)
@@ -94,6 +100,10 @@ class Server:
             at.namespace and at.plural != "namespaces"
         ):
             return self._no_resource(at)
+        if not resource.custom and request.method == "HEAD":
+            raise failure.method_not_allowed()
+        if resource.namespaced and not at.namespace and at.verb not in ("list", "watch"):
+            return _unplaced(resource, at)
         form = representation.negotiate(request.headers.get("Accept", ""))
         asked = handlers.Request(
             _of_namespaces(at),
@@ -107,15 +117,19 @@ class Server:
         if resource.deprecation:
             asked.warnings.append(resource.deprecation)
         if at.verb == "watch":
+            if request.method != "GET":
+                raise failure.method_not_allowed()
             return await self._watched(request, asked, form, exchange)
         return self._resource(asked, form, query)
 
     def _no_resource(self, at: attributes.Attributes) -> web.Response:
-        if at.group in kinds.UNSERVED or (at.group, at.version) == ("autoscaling", "v1"):
+        if at.group in kinds.UNSERVED:
             raise failure.not_implemented(f"{at.group}/{at.version}")
-        if at.group in self._world.kinds.group_versions():
+        if at.qualified in kinds.UNSERVED:
+            raise failure.not_implemented(at.qualified)
+        if kinds.builtin_group(at.group):
             raise failure.no_such_path()
-        return web.Response(status=404, text=NOT_FOUND, headers=HEADERS)
+        return _not_found()
 
     def _resource(
         self, asked: handlers.Request, form: representation.Form, query: options.Query
@@ -124,7 +138,7 @@ class Server:
             answer = handlers.handle(self._world, asked)
             shown = self._shown(asked.resource, answer, form, query)
         except failure.ApiFailure as refused:
-            return _written(refused.code, refused.status(), form, asked.warnings)
+            return _refused(refused, form, asked.warnings)
         return _written(answer.code, shown, form, asked.warnings)
 
     def _shown(
@@ -146,6 +160,7 @@ class Server:
         if form.table:
             return self._table(resource, answer.items, query, meta, form)
         if form.metadata_only:
+            representation.check_list(form, resource.group, resource.list_kind, resource.custom)
             return representation.partial_list(answer.items, meta)
         return answer.found | {"items": _bare(resource, answer.items)}
 
@@ -175,24 +190,29 @@ class Server:
         """Stream the changes until the client goes, the time is over or the kind is gone."""
         at, resource = asked.at, asked.resource
         how = options.listing(asked.query)
-        name = at.name if at.name and "fieldSelector" not in asked.query else ""
-        watch = watching.Watch(self._world.registry, resource, at.namespace, name, how)
+        watch = watching.Watch(self._world.registry, resource, at.namespace, at.name, how)
         try:
             answer = web.StreamResponse(headers=HEADERS)
             answer.content_type = representation.JSON
-            answer.enable_chunked_encoding()
+            if request.version >= HttpVersion11:  # older clients read until the end
+                answer.enable_chunked_encoding()
             for warning in asked.warnings:
                 answer.headers.add("Warning", _warning(warning))
             await answer.prepare(request)
             self._note(exchange, answer.status, audit.STARTED)
             first = True
-            async for event in watch.events():
-                shown = self._event(resource, event, form, asked.query, first)
-                await answer.write(representation.event(event.type, shown))
-                first = False
+            async for piece in watch.pieces():
+                lines = []
+                for event in piece:
+                    shown = self._event(resource, event, form, asked.query, first)
+                    lines.append(representation.event(event.type, shown))
+                    first = False
+                await answer.write(b"".join(lines))
             await answer.write_eof()
         except ConnectionError:
             pass
+        except Exception as error:  # too late for another answer
+            documents.report(error)
         finally:
             watch.close()
         return answer
@@ -217,6 +237,9 @@ async def _body(request: web.BaseRequest) -> bytes:
     """The body of a request. Raises ApiFailure 413."""
     if not request.can_read_body:
         return b""
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0
     parts, size = [], 0
     async for chunk in request.content.iter_any():
         size += len(chunk)
@@ -227,6 +250,19 @@ async def _body(request: web.BaseRequest) -> bytes:
     if size > BODY_LIMIT:
         raise failure.too_large(BODY_LIMIT)
     return b"".join(parts)
+
+
+def _unplaced(resource: kinds.Resource, at: attributes.Attributes) -> web.Response:
+    """The answer to what can be asked of a namespace only. Raises ApiFailure 404 and 405."""
+    if resource.custom:
+        return _not_found()
+    if at.name or "list" not in resource.verbs:
+        raise failure.no_such_path()
+    raise failure.method_not_allowed()
+
+
+def _not_found() -> web.Response:
+    return web.Response(status=404, text=NOT_FOUND, headers=HEADERS)
 
 
 def _of_namespaces(at: attributes.Attributes) -> attributes.Attributes:
@@ -253,6 +289,15 @@ def _written(
     )
     for warning in dict.fromkeys(warnings):
         answer.headers.add("Warning", _warning(warning))
+    return answer
+
+
+def _refused(
+    refused: failure.ApiFailure, form: representation.Form, warnings: Iterable[str] = ()
+) -> web.Response:
+    answer = _written(refused.code, refused.status(), form, warnings)
+    if seconds := (refused.details or {}).get("retryAfterSeconds"):
+        answer.headers["Retry-After"] = str(seconds)
     return answer
 
 

@@ -6,7 +6,9 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from ansible_operator.sandbox import deletion, failure, kinds, options, scale
+from ansible_operator.sandbox.reading import decoding
 from ansible_operator.sandbox.rights import issuing
+from ansible_operator.sandbox.schemas import schema
 from ansible_operator.sandbox.standins import budgets
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def handle(sandbox: world.World, request: handlers.Request) -> Found:
     if at.verb not in known.verbs:
         custom = request.resource if request.resource.custom else None
         raise failure.method_not_allowed(custom, at.verb)
+    if at.subresource == "eviction":
+        _check_eviction(request)
     obj = sandbox.registry.get(request.resource, at.namespace, at.name)
     if at.subresource == "scale":
         return _scale(sandbox, request, obj)
@@ -60,10 +64,15 @@ def _scale(sandbox: world.World, request: handlers.Request, obj: Obj) -> Found:
     if at.verb == "get":
         scale.check_readable(obj, resource, paths)
         return 200, now
+    if at.verb == "patch" and request.content_type == handlers.APPLY_PATCH:
+        raise failure.not_implemented("server-side apply of a scale")
     if at.verb == "update":
-        wanted = request.body()
+        wanted = request.spoken(scale.SCALE)
     else:
-        wanted = handlers.maker(sandbox, request)[0](copy.deepcopy(now))
+        make, read = handlers.maker(sandbox, request)
+        of = schema.builtin(scale.SCALE.group, scale.SCALE.version, scale.SCALE.kind)
+        made = make(copy.deepcopy(now))
+        wanted = decoding.decode_patched(scale.SCALE, made, of, request.write(), read)
     scale.check(wanted, at.name, resource, paths)
     changed = scale.write(obj, wanted, paths)
     where = (resource, at.namespace, at.name)
@@ -71,11 +80,17 @@ def _scale(sandbox: world.World, request: handlers.Request, obj: Obj) -> Found:
     return 200, scale.read(found, paths)
 
 
+def _check_eviction(request: handlers.Request) -> None:
+    if (request.body().get("metadata") or {}).get("name") != request.at.name:
+        raise failure.bad_request("name in URL does not match name in Eviction object")
+
+
 def _evict(sandbox: world.World, request: handlers.Request, pod: Obj) -> Found:
-    budgets.check_eviction(sandbox.storage.list(budgets.KEY, request.at.namespace), pod)
-    given = request.body().get("deleteOptions") or {}
-    how = options.delete(request.query, given)
     at = request.at
+    budgets.check_eviction(sandbox.storage.list(budgets.KEY, at.namespace), pod)
+    given = request.body().get("deleteOptions")
+    read = decoding.decode_options(given) if given else None
+    how = options.delete(request.query, read)
     deletion.delete(sandbox.registry, request.resource, at.namespace, at.name, how)
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
     return 201, {**head, "status": "Success", "code": 201}
@@ -84,6 +99,8 @@ def _evict(sandbox: world.World, request: handlers.Request, pod: Obj) -> Found:
 def _finalize(sandbox: world.World, request: handlers.Request, obj: Obj) -> Found:
     """The finalizers in the spec of a namespace, which only this subresource changes."""
     changed = copy.deepcopy(obj)
-    wanted = (request.body().get("spec") or {}).get("finalizers")
+    body = request.body()
+    failure.check_name((body.get("metadata") or {}).get("name"), request.at.name)
+    wanted = (body.get("spec") or {}).get("finalizers")
     changed["spec"] = {"finalizers": wanted} if wanted else {}
     return 200, sandbox.registry.finish(request.resource, changed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ Obj = dict[str, Any]
 BOOKMARK_EVERY = 60.0
 BOOKMARK_BEFORE_END = 2.0
 LONGEST = 3600.0
-BACKLOG = 20_000
-"""Changes that may wait for a client; one that is further behind is cut off and lists again."""
+PIECE = 100
+"""Events that are handed over at once, at most."""
 
 INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
@@ -29,9 +29,10 @@ class Event:
 
 
 class Watch:
-    """One client's watch of a resource, or of one namespace of it.
+    """One client's watch of a resource, or of one namespace of it; it must be closed.
 
-    It must be begun in the same step of the loop in which it is made, and closed.
+    What waits for a client is the history that the storage keeps anyway: a client that is further
+    behind is cut off, and has to list again.
     """
 
     def __init__(
@@ -47,34 +48,63 @@ class Watch:
         self._matches = listing.selection(resource, name, how)
         self._how = how
         self._revision = listing.revision_of(how.revision)
-        self._queue: asyncio.Queue[storage.Change | None] = asyncio.Queue()
         self._first = self._begin()
-        self._cancel = store.storage.subscribe(self._note, self._closed)
+        self._told = store.storage.revision
+        self._last: list[Event] = []
+        self._ended = False
+        self._news = asyncio.Event()
+        self._cancel = store.storage.subscribe(self._note, self._end)
 
     def close(self) -> None:
         """Take no more changes."""
         self._cancel()
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def pieces(self) -> AsyncIterator[list[Event]]:
         """What happened and happens, until the time is over or the resource is gone."""
-        for event in self._first:
-            yield event
-        if self._first and self._first[-1].type == "ERROR":
-            return
         end = time.monotonic() + (self._how.timeout or LONGEST)
         mark = self._next_mark(end)
+        for piece in _cut(self._first):
+            yield piece
+        if self._first and self._first[-1].type == "ERROR":
+            return
+        self._first = []
         while (now := time.monotonic()) < end:
-            try:
-                change = await asyncio.wait_for(self._queue.get(), min(mark, end) - now)
-            except TimeoutError:
-                if self._how.bookmarks and time.monotonic() < end:
-                    yield self._bookmark()
-                mark = self._next_mark(end)
-                continue
-            if change is None:
+            timely = await self._news_within(min(mark, end) - now)
+            while time.monotonic() < end and (changes := self._changes(PIECE)):
+                if events := self._events(changes):
+                    yield events
+            if self._ended:
+                for piece in _cut(self._last):
+                    yield piece
                 return
-            if (seen := self._event(change)) is not None:
-                yield seen
+            if not timely:
+                if self._how.bookmarks and time.monotonic() < end:
+                    yield [self._bookmark()]
+                mark = self._next_mark(end)
+
+    async def _news_within(self, seconds: float) -> bool:
+        """Wait for changes of the resource."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        self._news.clear()
+        return True
+
+    def _changes(self, most: int) -> storage.Changes:
+        """The next changes that were not told; it ends if they are not kept any more."""
+        found = self._registry.storage.since(self._resource.key, self._told)
+        if found is None:
+            self._ended = True
+            return []
+        if taken := found[:most]:
+            self._told = taken[-1].revision
+        return taken
+
+    def _events(self, changes: storage.Changes) -> list[Event]:
+        found = (self._event(change) for change in changes)
+        return [event for event in found if event is not None]
 
     def _next_mark(self, end: float) -> float:
         now = time.monotonic()
@@ -90,8 +120,7 @@ class Watch:
             if missed is None:
                 told = f"too old resource version: {self._revision} ({store.oldest(key)})"
                 return [Event("ERROR", failure.expired(told).status())]
-            found = (self._event(change) for change in missed)
-            return [event for event in found if event is not None]
+            return self._events(missed)
         events = [] if how.initial is False else self._present()
         if how.initial or (how.initial is None and how.bookmarks):
             events.append(self._bookmark(INITIAL_END))
@@ -111,11 +140,14 @@ class Watch:
 
     def _note(self, change: storage.Change) -> None:
         if change.key == self._resource.key:
-            self._queue.put_nowait(change if self._queue.qsize() <= BACKLOG else None)
+            self._news.set()
 
-    def _closed(self, key: kinds.Key) -> None:
-        if key == self._resource.key:
-            self._queue.put_nowait(None)
+    def _end(self, key: kinds.Key) -> None:
+        """Take what is left, as long as it is known how to read it."""
+        if key == self._resource.key and not self._ended:
+            self._last = self._events(self._changes(storage.HISTORY))
+            self._ended = True
+            self._news.set()
 
     def _event(self, change: storage.Change) -> Event | None:
         """The change as this client sees it: objects come into its selection and leave it."""
@@ -137,3 +169,8 @@ class Watch:
         old = self._registry.read(self._resource, change.old)
         version = change.object["metadata"]["resourceVersion"]
         return {**old, "metadata": {**old["metadata"], "resourceVersion": version}}
+
+
+def _cut(events: list[Event]) -> Iterator[list[Event]]:
+    for start in range(0, len(events), PIECE):
+        yield events[start : start + PIECE]

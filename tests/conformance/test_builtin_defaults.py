@@ -629,6 +629,20 @@ def test_cluster_kinds(server: wire.Server, unique: str) -> None:
             "reinvocationPolicy": "Never",
         }
     ]
+    change = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
+    constraints: Obj = {"resourceRules": [rule]}
+    policy: Obj = {"reinvocationPolicy": "Never", "mutations": [change]}
+    obj = {"spec": {**policy, "matchConstraints": constraints}}
+    found = made(server, f"{group}/mutatingadmissionpolicies", obj, unique)
+    assert found["metadata"]["generation"] == 1
+    assert found["spec"] == {
+        **policy,
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{**rule, "scope": "*"}], **EVERYWHERE},
+    }
+    path = f"{group}/mutatingadmissionpolicybindings"
+    found = made(server, path, {"spec": {"policyName": "x"}}, unique)
+    assert (found["spec"], found["metadata"]["generation"]) == ({"policyName": "x"}, 1)
 
 
 @pytest.mark.parametrize(
@@ -685,6 +699,10 @@ def test_generations_count_what_is_wanted(server: wire.Server, ns: str) -> None:
         body = {"metadata": {kind: {"changed": "yes"}}}
         found = server.patch(f"{path}/x", body, dryRun="All").body["metadata"]["generation"]
         assert found == before + more
+    path = in_group(ns, "discovery.k8s.io/v1", "endpointslices")
+    server.post(path, {"metadata": {"name": "x"}, "addressType": "IPv4", "endpoints": []})
+    assert generation({"metadata": {"annotations": {"a": "b"}}}) == 1
+    assert generation({"metadata": {"labels": {"a": "b"}}}) == 2
     answer = server.post(wire.configmaps(ns), wire.configmap("x"))
     assert "generation" not in answer.body["metadata"]
 

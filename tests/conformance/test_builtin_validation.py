@@ -335,6 +335,20 @@ def test_immutable_data(server: wire.Server, ns: str) -> None:
     assert refused(server, f"{path}/y", {"type": "other"}) == [expected]
 
 
+@pytest.mark.parametrize(("plural", "field"), [("configmaps", "[]"), ("secrets", "data")])
+def test_sizes(server: wire.Server, shared_ns: str, plural: str, field: str) -> None:
+    """The data of an object are at most a mebibyte."""
+    texts = "stringData" if plural == "secrets" else "data"
+    path = f"/api/v1/namespaces/{shared_ns}/{plural}"
+    body = {"metadata": {"name": "big"}, texts: {"a": "x" * 2**20}}
+    assert server.post(path, body, dryRun="All").code == 201
+    body[texts]["a"] += "x"
+    answer = server.post(path, body, dryRun="All")
+    told = f"{field}: Too long: may not be more than 1048576 bytes"
+    assert answer.code == 422
+    assert answer.body["message"].endswith(f'"big" is invalid: {told}')
+
+
 def test_bindings_keep_their_role(server: wire.Server, ns: str) -> None:
     """A binding can get other subjects, never another role."""
     group, plural, base = BASES["RoleBinding"]

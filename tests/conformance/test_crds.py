@@ -185,6 +185,10 @@ def test_name_must_be_plural_and_group(server: wire.Server, crd: wire.Obj) -> No
             'Invalid value: "foo.bar": must be spec.names.plural+"."+spec.group',
         )
     ]
+    del crd["metadata"]["name"]
+    told = "Required value: name or generateName is required"
+    assert customs.refused(server, crd) == [("FieldValueRequired", "metadata.name", told)]
+    crd["metadata"]["name"] = "foo.bar"
     answer = server.post(CRDS, crd)
     assert answer.body["message"] == (
         'CustomResourceDefinition.apiextensions.k8s.io "foo.bar" is invalid: metadata.name: '

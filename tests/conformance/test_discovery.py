@@ -131,13 +131,13 @@ def test_groups_name_their_versions(server: wire.Server) -> None:
 def test_resources_say_how_they_are_named(server: wire.Server, path: str) -> None:
     """Kind, singular and short names, scope, verbs and categories."""
     found = listed(server, path)
-    for name, (kind, singular, namespaced, short, everything) in RESOURCES[path].items():
+    for name, (kind, singular, namespaced, short, category) in RESOURCES[path].items():
         resource = dict(found[name])
         assert resource.pop("storageVersionHash")
         assert sorted(resource.pop("verbs")) == ALL
         wanted = {"name": name, "singularName": singular, "namespaced": namespaced, "kind": kind}
         wanted |= {"shortNames": short} if short else {}
-        assert resource == wanted | ({"categories": ["all"]} if everything else {})
+        assert resource == wanted | ({"categories": [category]} if category else {})
 
 
 @pytest.mark.parametrize("path", SUBRESOURCES)
@@ -182,7 +182,7 @@ def test_aggregated_discovery_tells_the_same_in_two_answers(server: wire.Server)
     for path, wanted in RESOURCES.items():
         group, _, version = path.removeprefix("/api").removeprefix("s/").strip("/").rpartition("/")
         found = of_version(core[""] if not group else groups[group], version)
-        for name, (kind, singular, namespaced, short, everything) in wanted.items():
+        for name, (kind, singular, namespaced, short, category) in wanted.items():
             resource = dict(found[name])
             resource.pop("subresources", None)
             assert sorted(resource.pop("verbs")) == ALL
@@ -193,7 +193,7 @@ def test_aggregated_discovery_tells_the_same_in_two_answers(server: wire.Server)
                 "singularResource": singular,
             }
             described |= {"shortNames": short} if short else {}
-            assert resource == described | ({"categories": ["all"]} if everything else {})
+            assert resource == described | ({"categories": [category]} if category else {})
 
 
 def test_aggregated_discovery_nests_subresources(server: wire.Server) -> None:
@@ -263,11 +263,20 @@ def test_unknown_groups_are_no_page(server: wire.Server, path: str) -> None:
     assert (found.code, found.text) == (404, "404 page not found\n")
 
 
+def test_unknown_versions_and_resources_of_custom_groups_are_no_page(
+    server: wire.Server, crd: str
+) -> None:
+    """What is not served of a group that a CRD brought is as if there was no group."""
+    for path in (f"/apis/{crd}/v9", f"/apis/{crd}/v1/nosuch", f"/apis/{crd}/v9/gadgets"):
+        found = server.get(path)
+        assert (found.code, found.text) == (404, "404 page not found\n")
+
+
 @pytest.mark.parametrize(
     "path", ["/api/v2", "/api/v1/nosuch", "/apis/apps/v9", "/apis/apps/v1/nosuch"]
 )
 def test_unknown_versions_and_resources_are_not_found(server: wire.Server, path: str) -> None:
-    """Where the group is known the answer is a Status."""
+    """Where the group is a built-in one the answer is a Status."""
     found = server.get(path)
     assert found.code == 404, found.text
     assert found.body == {

@@ -179,11 +179,14 @@ def test_deleted_job_leaves_its_pods_by_default(server: wire.Server, ns: str) ->
         server.until(jobs(ns, name), ended("Complete"))
     answer = server.delete(jobs(ns, "a"))
     assert answer.code == 200
+    (warning,) = answer.warnings
+    assert warning.startswith('"child pods are preserved by default when jobs are deleted; set ')
     assert answer.body["metadata"]["finalizers"] == ["orphan"]
     server.until_gone(jobs(ns, "a"))
     (pod,) = server.get(pods(ns), labelSelector="job-name=a").body["items"]
     assert "ownerReferences" not in pod["metadata"]
-    assert server.delete(jobs(ns, "b"), propagationPolicy="Background").code == 200
+    answer = server.delete(jobs(ns, "b"), propagationPolicy="Background")
+    assert (answer.code, answer.warnings) == (200, [])
     server.until_gone(jobs(ns, "b"))
     server.until(f"{pods(ns)}?labelSelector=job-name%3Db", lambda found: not found["items"])
 

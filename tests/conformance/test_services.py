@@ -140,6 +140,14 @@ def test_endpoints_follow_the_pods(server: wire.Server, ns: str, running: Obj) -
     slice_of(server, ns, "web", lambda one: not one["endpoints"])
 
 
+def test_endpoints_are_deprecated(server: wire.Server, shared_ns: str) -> None:
+    """Who asks for them is told so, and what to use."""
+    told = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+    assert server.get(core(shared_ns, "endpoints")).warnings == [f'"{told}"']
+    answer = server.post(core(shared_ns, "endpoints"), {"metadata": {"name": "own"}})
+    assert (answer.code, answer.warnings) == (201, [f'"{told}"'])
+
+
 def test_service_without_pods(server: wire.Server, ns: str) -> None:
     """Its endpoints are empty; services of other names or without a selector have none."""
     service(server, ns, "empty", selector={"app": "nobody"}, ports=[{"port": 80}])

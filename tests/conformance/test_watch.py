@@ -103,6 +103,21 @@ def test_streaming_lists(server: wire.Server, ns: str) -> None:
     assert bookmark["kind"] == "ConfigMap"
 
 
+def test_bookmarks(server: wire.Server, ns: str) -> None:
+    """Who asks for bookmarks gets the current version, at the latest before the watch ends."""
+    path = wire.configmaps(ns)
+    made = server.post(path, wire.configmap("a")).body
+    version = made["metadata"]["resourceVersion"]
+    asked = {"resourceVersion": version, "seconds": 4}
+    events = list(server.watch(path, allowWatchBookmarks="true", **asked))
+    assert {event["type"] for event in events} == {"BOOKMARK"}
+    mark = events[-1]["object"]
+    assert (mark["kind"], mark["apiVersion"]) == ("ConfigMap", "v1")
+    assert int(mark["metadata"].pop("resourceVersion")) >= int(version)
+    assert {key: value for key, value in mark["metadata"].items() if value} == {}
+    assert list(server.watch(path, **asked)) == []
+
+
 def test_bad_watches(server: wire.Server, ns: str) -> None:
     """Options that contradict each other are refused; a version must be a number."""
     path = wire.configmaps(ns)

@@ -380,6 +380,26 @@ def test_pod_runs(server: wire.Server, ns: str) -> None:
         server.until_gone(core(ns, "pods", name))
 
 
+def test_pods_that_are_not_scheduled(server: wire.Server, ns: str) -> None:
+    """A pod of another scheduler waits for that, one with gates until the last is opened."""
+    head = {"apiVersion": "v1", "kind": "Pod"}
+    spec = {"containers": [{"name": "c", "image": "x"}]}
+    other = {**head, "metadata": {"name": "other"}, "spec": {**spec, "schedulerName": "other"}}
+    made(server, core(ns, "pods"), other)
+    gates = {"schedulingGates": [{"name": "example.com/gate"}]}
+    gated = {**head, "metadata": {"name": "gated"}, "spec": {**spec, **gates}}
+    found = made(server, core(ns, "pods"), gated)
+    assert conditions(found) == {"PodScheduled": ("False", "SchedulingGated")}
+    made(server, core(ns, "pods"), {**head, "metadata": {"name": "free"}, "spec": spec})
+    server.until(core(ns, "pods", "free"), lambda pod: pod["status"]["phase"] == "Running")
+    for name in ("other", "gated"):
+        pod = server.get(core(ns, "pods", name)).body
+        assert "nodeName" not in pod["spec"]
+        assert pod["status"]["phase"] == "Pending"
+    changed(server, core(ns, "pods", "gated"), {"spec": {"schedulingGates": None}})
+    server.until(core(ns, "pods", "gated"), lambda pod: pod["status"]["phase"] == "Running")
+
+
 def stateful(**spec: Any) -> Obj:
     """A StatefulSet with a claim for each pod."""
     wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

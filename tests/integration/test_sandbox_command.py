@@ -298,10 +298,43 @@ def test_users_and_rights(
 
 def test_plain_http(serve: Callable[..., tuple[subprocess.Popen[str], Path]]) -> None:
     """The same without certificates."""
-    _, path = serve("--http", "--bind=localhost")
+    child, path = serve("--http", "--bind=localhost")
     asking = client(path)
     assert asking.server.startswith("http://127.0.0.1:")
     assert asking.send("GET", "/api/v1/namespaces")["kind"] == "NamespaceList"
+    _, said = finish(child)
+    assert "not with kubectl" in said
+
+
+def test_what_is_not_done_says_so(
+    serve: Callable[..., tuple[subprocess.Popen[str], Path]],
+) -> None:
+    """What a real server has and the sandbox has not is 501, not 404, and says where to read."""
+    _, path = serve()
+    asking = client(path)
+    paths = [f"/{name}" for name in ("metrics", "openid/v1/jwks", "logs", "statusz")]
+    for resource in (
+        "apis/apiregistration.k8s.io/v1/apiservices",
+        "apis/certificates.k8s.io/v1/certificatesigningrequests",
+        "apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
+        "apis/networking.k8s.io/v1/ipaddresses",
+        "apis/resource.k8s.io/v1/deviceclasses",
+        "apis/storage.k8s.io/v1/csinodes",
+        "apis/storage.k8s.io/v1/volumeattributesclasses/x",
+        "api/v1/componentstatuses",
+    ):
+        paths.append(f"/{resource}")
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"containers": [{"name": "c", "image": "x"}]}
+    until(
+        lambda: asking.ask("POST", pods, {"metadata": {"name": "p"}, "spec": spec})[0] == 201,
+        "the namespace has no account",
+    )
+    paths += [f"{pods}/p/{name}" for name in ("log", "exec", "attach", "portforward", "proxy")]
+    for one in paths:
+        code, answer = asking.ask("GET", one)
+        assert (code, answer["reason"]) == (501, "NotImplemented"), one
+        assert "docs/sandbox.md" in answer["message"]
 
 
 def test_objects_from_files(own_files: Path) -> None:

@@ -80,6 +80,25 @@ def test_changes_after_a_version_until_they_are_forgotten() -> None:
     assert store.since(KEY, store.revision) == []
 
 
+def test_large_changes_are_forgotten_sooner() -> None:
+    """What is kept is bounded in bytes, too; the latest change is there in any case."""
+    store = storage.Storage(room=100_000)
+    versions = [store.revision]
+    for number in range(10):
+        store.put(KEY, configmap("x", n=f"{number}" + "x" * 30_000))
+        versions.append(store.revision)
+    assert [store.since(KEY, version) is not None for version in versions[-5:]] == [
+        False,
+        True,
+        True,
+        True,
+        True,
+    ]
+    store.put(KEY, configmap("x", n="x" * 1_000_000))
+    assert store.since(KEY, versions[-1]) is not None
+    assert store.since(KEY, versions[-2]) is None
+
+
 def test_a_resource_that_is_opened_begins_then() -> None:
     """Versions from before are too old, so that nobody misses what was there before."""
     store = storage.Storage()

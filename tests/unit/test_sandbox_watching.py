@@ -6,7 +6,7 @@ import asyncio
 
 import sandbox_fakes
 
-from ansible_operator.sandbox import options, watching
+from ansible_operator.sandbox import options, storage, watching
 
 LEASES = "leases.coordination.k8s.io"
 KEY = ("coordination.k8s.io", "leases")
@@ -22,9 +22,9 @@ def watch(lab: sandbox_fakes.Lab, how: options.List) -> watching.Watch:
 async def take(one: watching.Watch, count: int) -> list[tuple[str, str]]:
     """Type and name of the next events."""
     found = []
-    async for event in one.events():
-        found.append((event.type, event.object["metadata"].get("name", "")))
-        if len(found) == count:
+    async for piece in one.pieces():
+        found += [(event.type, event.object["metadata"].get("name", "")) for event in piece]
+        if len(found) >= count:
             break
     return found
 
@@ -58,20 +58,54 @@ def test_a_watch_ends_when_its_kind_does() -> None:
     assert asyncio.run(work()) == []
 
 
-def test_who_does_not_read_is_cut_off() -> None:
-    """The changes that wait for a client are bounded; it has to list again."""
+def test_a_watch_tells_what_was_there_before_its_kind_went() -> None:
+    """The objects that went with it, in particular."""
     lab = sandbox_fakes.Lab()
     lab.create(LEASES, "a")
-    obj = lab.api.get(LEASES, "ns", "a")
-    assert obj is not None
 
-    async def work() -> int:
+    async def work() -> list[tuple[str, str]]:
         one = watch(lab, options.List(watch=True, revision=str(lab.storage.revision)))
-        for _ in range(watching.BACKLOG + 10):
-            lab.storage.put(KEY, obj)
-        return len(await take(one, watching.BACKLOG + 100))
+        lab.api.delete(LEASES, "ns", "a")
+        lab.storage.close(KEY)
+        return await take(one, 9)
 
-    assert asyncio.run(work()) <= watching.BACKLOG + 1
+    assert asyncio.run(work()) == [("DELETED", "a")]
+
+
+def test_who_does_not_read_is_cut_off() -> None:
+    """What waits for a client is what the storage keeps anyway; it has to list again."""
+    lab = sandbox_fakes.Lab()
+    lab.create(LEASES, "a")
+    obj = lab.get(LEASES, "a")
+
+    async def work() -> list[tuple[str, str]]:
+        one = watch(lab, options.List(watch=True, revision=str(lab.storage.revision)))
+        for _ in range(storage.HISTORY + 1):
+            lab.storage.put(KEY, obj)
+        return await take(one, 1)
+
+    assert asyncio.run(work()) == []
+
+
+def test_a_burst_comes_in_pieces() -> None:
+    """In order, all of it, and not in one."""
+    lab = sandbox_fakes.Lab()
+    count = 3 * watching.PIECE + 1
+
+    async def work() -> list[int]:
+        one = watch(lab, options.List(watch=True, revision=str(lab.storage.revision)))
+        for number in range(count):
+            lab.create(LEASES, f"m{number:04}")
+        found = []
+        async for piece in one.pieces():
+            assert len(piece) <= watching.PIECE
+            found += [int(event.object["metadata"]["name"][1:]) for event in piece]
+            if len(found) == count:
+                break
+        one.close()
+        return found
+
+    assert asyncio.run(work()) == list(range(count))
 
 
 def test_streaming_lists_end_with_a_bookmark() -> None:

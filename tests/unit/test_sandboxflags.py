@@ -54,6 +54,7 @@ def test_exec_takes_all_that_follows() -> None:
         (["--exec"], "needs a command"),
         (["--exec=ls"], "with a blank"),
         (["--real", "--rbac", "--user=a"], "--rbac, --user and --real do not go together"),
+        (["--real", "--bind=::1"], "--bind and --real do not go together"),
         (["--port=70000"], "0<=x<=65535"),
         (["--bind=0.0.0.0"], "loopback only"),
         (["--bind=example.com"], "loopback only"),

@@ -30,7 +30,7 @@ def config_map(field: Field) -> None:
         entry.obeys(names.config_key, entry.key)
     size = sum(len(text.encode()) for text in data.values())
     if size + sum(map(_decoded_size, binary.values())) > _LIMIT:
-        Field(None, key="", causes=field.causes).too_long(_LIMIT)
+        Field(None, key="[]", causes=field.causes).too_long(_LIMIT)
 
 
 def _decoded_size(text: str | None) -> int:

@@ -23,6 +23,8 @@ _GENERATED = frozenset(
         "Ingress",
         "IngressClass",
         "Job",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
         "MutatingWebhookConfiguration",
         "NetworkPolicy",
         "Pod",
@@ -102,6 +104,8 @@ def _wanted(obj: Obj) -> Obj:
     found = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
     if obj["kind"] == "Deployment":
         found["annotations"] = obj["metadata"].get("annotations") or {}
+    if obj["kind"] == "EndpointSlice":
+        found["labels"] = obj["metadata"].get("labels") or {}
     if obj["kind"] == "PriorityClass":
         found.pop("description", None)
     return found
@@ -117,6 +121,17 @@ _FIRST_STATUS: Mapping[str, Obj] = {
 
 def _pod(obj: Obj) -> None:
     obj["status"]["qosClass"] = _qos(obj["spec"])
+    if obj["spec"].get("schedulingGates"):
+        obj["status"]["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": obj["metadata"].get("creationTimestamp"),
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
     _grace(obj["spec"])
 
 

@@ -49,7 +49,7 @@ def validate(crd: Obj, old: Obj | None) -> Causes:
 def _name(crd: Obj, spec: Obj) -> Iterator[Cause]:
     name = (crd.get("metadata") or {}).get("name", "")
     wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
-    if name != wanted:
+    if name and name != wanted:  # that there is none is told anyway
         told = 'must be spec.names.plural+"."+spec.group'
         yield failure.invalid_value("metadata.name", name, told)
 

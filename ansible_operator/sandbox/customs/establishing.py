@@ -36,6 +36,7 @@ class Establisher:
         self._later = later
         self._waiting: set[str] = set()
         self._closing: dict[kinds.Key, str] = {}
+        self._specs: dict[kinds.Key, Obj] = {}
         store.storage.subscribe(self._note)
         store.guards.append(self._refuse_late)
 
@@ -83,6 +84,9 @@ class Establisher:
         key = _key(crd)
         if not any(found.key == key for found in self._registry.kinds.all()):
             self._registry.storage.open(key)
+        elif self._specs[key] != crd["spec"]:  # objects may be others from now on
+            self._registry.storage.end_watches(key)
+        self._specs[key] = crd["spec"]
         group = crd["spec"]["group"]
         versions = {
             f"{group}/{version['name']}": _defined(crd, version)
@@ -131,9 +135,10 @@ class Establisher:
         key = (group, plural)
         self._closing.pop(key, None)
         if any(found.key == key for found in self._registry.kinds.all()):
+            self._registry.storage.close(key)
             self._registry.kinds.replace_custom(key, ())
             self._registry.catalogue.undefine(key)
-            self._registry.storage.close(key)
+            del self._specs[key]
         # Others may have waited for the names.
         for crd in self._registry.storage.list(CRDS):
             if crd["spec"]["group"] == group and not established(crd.get("status") or {}):

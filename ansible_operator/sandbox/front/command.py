@@ -252,11 +252,14 @@ def _screen(order: Order, front: Front, path: Path) -> str:
     first = f"Sandbox: {what}, for trying and testing only, at {front.url}"
     if order.command:
         return first
+    trial = "kubectl get namespaces"
+    if order.http:
+        trial = "not with kubectl, which sends no token without TLS, as other clients do"
     lines = [
         first,
         "",
         f"  use it    export KUBECONFIG={path}",
-        "  try it    kubectl get namespaces",
+        f"  try it    {trial}",
         "  stop it   Ctrl-C; all that is in it is gone then",
     ]
     names = [name for name in front.tokens if name != ADMIN]

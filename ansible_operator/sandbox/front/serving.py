@@ -62,6 +62,7 @@ class Serving:
             keepalive_timeout=IDLE,
             max_line_size=LINE,
             max_field_size=LINE,
+            auto_decompress=False,  # as with a real server, bodies are what they are
             handler_cancellation=True,  # a watch ends when its client goes
         )
         context = self._context(issued) if issued else None

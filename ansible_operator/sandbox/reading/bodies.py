@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible_operator.sandbox import failure, kinds
-from ansible_operator.sandbox.reading import protobuf, syntax, values, yamltext
+from ansible_operator.sandbox.reading import limits, protobuf, syntax, values, yamltext
 
 Obj = dict[str, Any]
 JSON, YAML = "application/json", "application/yaml"
@@ -23,6 +23,11 @@ _HEAD = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
 _HEAD += 'Kind string "json:\\"kind,omitempty\\"" }'
 _MAP = "map[string]interface {}"
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_BAD_BYTES = {
+    "invalid start byte": "invalid leading UTF-8 octet",
+    "invalid continuation byte": "invalid trailing UTF-8 octet",
+    "unexpected end of data": "incomplete UTF-8 octet sequence",
+}
 _GROUP_VERSION = re.compile(r"[^/]*(/[^/]*)?")
 
 
@@ -47,6 +52,9 @@ def read(raw: bytes, media_type: str, resource: kinds.Resource) -> Obj:
             return protobuf.read(raw, resource.api_version, resource.kind)
         value = _yaml(raw) if media_type == YAML else parse_json(raw, resource.custom)
         check_head(value, resource, raw.decode("utf-8", "replace"))
+    except limits.Huge as huge:
+        told = f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+        raise failure.bad_request(f"{told}{resource.kind}: {huge}") from None
     except ValueError as error:
         told = f"the object provided is unrecognized (must be of type {resource.kind}): "
         raise failure.bad_request(f"{told}{error} ({_summary(raw)})") from None
@@ -57,12 +65,21 @@ def read_patch(raw: bytes, media_type: str) -> Patch:
     """A JSON, merge or strategic merge patch, of whatever type. Raises ApiFailure 400."""
     try:
         value = parse_json(raw)
+    except limits.Huge as huge:
+        raise failure.bad_request(_huge_in_patch(huge, media_type)) from None
     except ValueError:
         raise failure.bad_request("invalid JSON patch") from None
     if media_type == JSON_PATCH:
         return Patch(media_type, value, tuple(_operation_complaints(value)))
     told = duplicates(value) if isinstance(value, values.Repeated) else ()
     return Patch(media_type, value, tuple(told))
+
+
+def _huge_in_patch(huge: limits.Huge, media_type: str) -> str:
+    if media_type == STRATEGIC_PATCH:
+        return str(huge)
+    where = "struct field jsonPatchOp.value of" if media_type == JSON_PATCH else "value of"
+    return f"error decoding patch: {str(huge).replace('value of', where)}"
 
 
 def read_apply(raw: bytes, resource: kinds.Resource, mode: str) -> tuple[Obj, list[str]]:
@@ -91,34 +108,32 @@ def read_apply(raw: bytes, resource: kinds.Resource, mode: str) -> tuple[Obj, li
 
 
 def read_options(raw: bytes, media_type: str) -> Any:
-    """The options in the body of a DELETE; None if it has none. Raises ApiFailure 400."""
-    if not raw.strip():
-        return None
-    if media_type == protobuf.MEDIA_TYPE:
-        try:
-            return protobuf.read(raw)
-        except ValueError as error:
-            raise failure.bad_request(str(error)) from None
+    """The options in the body of a DELETE. Raises ApiFailure 400 for what is no object."""
     try:
-        return _yaml(raw) if media_type == YAML else parse_json(raw)
+        if media_type == protobuf.MEDIA_TYPE:
+            return protobuf.read(raw)
+        value = _yaml(raw) if media_type == YAML else parse_json(raw)
+        _check_identity(value)
     except ValueError as error:
-        told = f"couldn't get version/kind; json parse error: {error}"
-        raise failure.bad_request(told) from None
+        raise failure.bad_request(str(error)) from None
+    return value
 
 
 def parse_json(raw: bytes, whole: bool = False) -> Any:
     """The JSON value, numbers such as 1.0 as whole ones if that is asked for.
 
-    Raises ValueError with the message of Go's decoder.
+    Raises ValueError with the message of Go's decoder, limits.Huge for numbers that are too large.
     """
     text = raw.decode("utf-8", "replace")
+    told = "couldn't get version/kind; json parse error: "
+    if bracket := limits.too_deep(text):
+        raise ValueError(f"{told}invalid character '{bracket}' exceeded max depth")
     try:
         value, repeated = _DECODERS[whole].decode(text)
+    except limits.Huge:
+        raise
     except ValueError as error:
-        told = f"couldn't get version/kind; json parse error: {syntax.error(text, error)}"
-        raise ValueError(told) from None
-    except RecursionError:
-        raise ValueError("exceeded max depth") from None
+        raise ValueError(told + syntax.error(text, error)) from None
     if _SURROGATE.search(text):
         value = _without_surrogates(value)
     if repeated and isinstance(value, dict) and not isinstance(value, values.Repeated):
@@ -130,9 +145,11 @@ class _Decoder:
     """Python's decoder, made once, and whether it came across keys that stand again."""
 
     def __init__(self, whole: bool) -> None:
-        number = _whole if whole else float
         self._decode = json.JSONDecoder(
-            object_pairs_hook=self._made, parse_constant=_no_constant, parse_float=number
+            object_pairs_hook=self._made,
+            parse_constant=_no_constant,
+            parse_float=_whole if whole else limits.number,
+            parse_int=_short if whole else limits.integer,
         ).decode
         self._repeated = False
 
@@ -166,7 +183,13 @@ def _no_constant(name: str) -> Any:
 
 
 def _whole(text: str) -> float:
-    return values.number(float(text))
+    return values.number(limits.number(text))
+
+
+def _short(text: str) -> float:
+    """Without a schema, what does not fit into Go's integers is a number of the other sort."""
+    value = limits.integer(text)
+    return value if -(1 << 63) <= value < 1 << 63 else float(value)
 
 
 _DECODERS = {whole: _Decoder(whole) for whole in (False, True)}
@@ -181,7 +204,8 @@ def _yaml(raw: bytes) -> Any:
 
 def _yaml_or_json(raw: bytes) -> tuple[Any, list[str]]:
     """YAML; most of it is JSON, which is read much faster."""
-    if raw.startswith(b"{"):
+    text = _text(raw)
+    if text.startswith("{") and not _SURROGATE.search(text):
         try:
             value = parse_json(raw)
         except ValueError:
@@ -189,11 +213,26 @@ def _yaml_or_json(raw: bytes) -> tuple[Any, list[str]]:
         else:
             if not isinstance(value, values.Repeated):
                 return value, []
-    return yamltext.read(raw.decode("utf-8", "replace"))
+    return yamltext.read(text)
+
+
+def _text(raw: bytes) -> str:
+    """The text of YAML. Raises yamltext.Unreadable in the words of its parser."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise yamltext.Unreadable(f"yaml: {_BAD_BYTES[error.reason]}") from None
 
 
 def check_head(value: Any, resource: kinds.Resource, text: str) -> None:
     """Raise ValueError where version and kind of an object, of that text, cannot be found."""
+    _check_identity(value)
+    if resource.custom and not (value and value.get("kind")):
+        raise ValueError(f"Object 'Kind' is missing in '{text}'")
+
+
+def _check_identity(value: Any) -> None:
+    """Raise ValueError for what is no object, or one whose version and kind are no texts."""
     told = "couldn't get version/kind; json parse error: "
     if not isinstance(value, dict | None):
         raise ValueError(f"{told}{values.Mismatch(values.word(value), _HEAD)}")
@@ -207,8 +246,6 @@ def check_head(value: Any, resource: kinds.Resource, text: str) -> None:
     version = value.get("apiVersion") if value else None
     if version and not _GROUP_VERSION.fullmatch(version):
         raise ValueError(f"unexpected GroupVersion string: {version}")
-    if resource.custom and not (value and value.get("kind")):
-        raise ValueError(f"Object 'Kind' is missing in '{text}'")
 
 
 def _summary(raw: bytes) -> str:

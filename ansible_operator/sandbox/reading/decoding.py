@@ -52,6 +52,15 @@ def decode(resource: kinds.Resource, body: Obj, schema: Schema, how: options.Wri
     return read.obj
 
 
+def decode_options(body: Any) -> Obj:
+    """The options in the body of a DELETE. Raises ApiFailure 400 for fields of other types."""
+    try:
+        found, _ = gotypes.read(body or {}, schemas.DELETE_OPTIONS)
+    except _UNREADABLE as error:
+        raise failure.bad_request(str(error)) from None
+    return dict(found)
+
+
 def decode_patched(
     resource: kinds.Resource, made: Obj, schema: Schema, how: options.Write, patch: bodies.Patch
 ) -> Obj:

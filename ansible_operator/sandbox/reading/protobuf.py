@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from ansible_operator.sandbox.reading import limits
 from ansible_operator.sandbox.schemas import schema
 
 Obj = dict[str, Any]
@@ -26,6 +27,16 @@ Numbers = Mapping[int, str]
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\x00"
 _SIZES = {1: 8, 5: 4}
+_BITS = 64
+_ILLEGAL = (
+    LookupError,
+    AttributeError,
+    TypeError,
+    OverflowError,
+    OSError,
+    RecursionError,
+    struct.error,
+)
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
 
@@ -48,7 +59,7 @@ def read(raw: bytes, version: str = "v1", kind: str = "") -> Obj:
         found = _message(envelope.get(2, b""), name) if name in _numbers() else {}
     except IndexError:
         raise ValueError("unexpected EOF") from None
-    except (LookupError, AttributeError, TypeError, struct.error) as error:
+    except _ILLEGAL as error:
         raise ValueError(f"proto: illegal message: {error}") from error
     return {"apiVersion": version, "kind": kind, **found}
 
@@ -109,6 +120,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
+        if shift >= _BITS:
+            raise ValueError("proto: integer overflow")
 
 
 def _message(data: bytes, name: str, whole: Part | None = None) -> Obj:
@@ -158,7 +171,7 @@ def _value(value: Any, part: Part) -> Any:
         case "integer":
             return _signed(value or 0)
         case "number":
-            return struct.unpack("<d", value)[0]
+            return limits.number(repr(struct.unpack("<d", value)[0]))
         case "array":  # a list in a list or map is a message of its own
             return [_value(item, part["items"]) for _, item in _fields(value)]
     if part.get("format") == "byte":
@@ -186,7 +199,11 @@ def _number_or_text(data: bytes) -> int | str:
 
 def _embedded(data: bytes) -> Any:
     raw = dict(_fields(data)).get(1)
-    return json.loads(raw) if raw else None
+    if not raw:
+        return None
+    if limits.too_deep(raw.decode()):
+        raise ValueError("exceeded max depth")
+    return json.loads(raw, parse_float=limits.number, parse_int=limits.integer)
 
 
 def _time(data: bytes) -> str | None:

@@ -51,13 +51,15 @@ def of_request(method: str, path: str, query: Mapping[str, str]) -> Attributes:
     parts = path.strip("/").split("/")
     core = parts[0] == "api"
     rest = parts[2:] if core else parts[3:] if parts[0] == "apis" else []
-    if not rest:
+    if not rest or "" in parts:
         return Attributes(method.lower(), path)
     group, version = ("", parts[1]) if core else (parts[1], parts[2])
     verb = VERBS.get(method, "")
     if rest[0] in _PREFIXES and len(rest) > 1:
         verb, rest = rest[0], rest[1:]
     namespace, rest = _namespace(rest)
+    if rest[0] == "namespaces" and rest[1:2] != [namespace] and namespace:
+        return Attributes(method.lower(), path)  # namespaces are in no namespace
     plural, name, subresource, *_ = [*rest, "", ""]
     if not name:
         verb, name = _of_collection(verb, query)

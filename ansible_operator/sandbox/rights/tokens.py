@@ -45,12 +45,12 @@ class Tokens:
         self.clock = clock
         self.new_id = new_id
         self._key = secrets.token_bytes(32)
-        self._users: dict[str, access.User] = {}
+        self._users: dict[bytes, access.User] = {}
         self._verified = functools.lru_cache(KEPT)(self._verify)
 
     def add(self, token: str, name: str, groups: Sequence[str] = ()) -> None:
         """Make a token good for a user, for as long as this lives."""
-        self._users[token] = access.User(name, (*groups, access.AUTHENTICATED), uid=name)
+        self._users[_digest(token)] = access.User(name, (*groups, access.AUTHENTICATED), uid=name)
 
     def of_request(self, authorization: str, *, anonymous: bool) -> access.User:
         """The user of an Authorization header. Raises ApiFailure 401.
@@ -71,7 +71,7 @@ class Tokens:
         self, token: str, audiences: Sequence[str]
     ) -> tuple[access.User, Sequence[str]]:
         """The user of a token, and for which of the audiences it is good. Raises Rejected."""
-        user = self._users.get(token)
+        user = self._users.get(_digest(token))
         if user is None:
             return self._of_account(token, audiences)
         if ISSUER not in audiences:
@@ -135,6 +135,11 @@ class Tokens:
         return True
 
 
+def _digest(token: str) -> bytes:
+    """What tokens are compared by, so that how long it takes tells nothing about them."""
+    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+
+
 def _account_user(claims: Obj) -> access.User:
     about = claims["kubernetes.io"]
     extra = {f"{_CREDENTIAL}/credential-id": [f"JTI={claims['jti']}"]}
@@ -163,6 +168,6 @@ def _decoded(text: str) -> Obj:
     try:
         payload = text.split(".")[1]
         found = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    except (LookupError, ValueError):
+    except (LookupError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -151,9 +151,9 @@ def moment(text: str, fraction: str = "") -> datetime:
         raise Unreadable(said + told + shown + ("" if rest.startswith("Z") else ' as "Z07:00"'))
     try:
         at = datetime.fromisoformat(text[:19] + (f".{digits[1][:6]:0<6}" if digits else "") + rest)
-    except ValueError:
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise Unreadable(f"parsing time {_quoted(text)}: day out of range") from None
-    return at.astimezone(UTC)
 
 
 def _quoted(text: str) -> str:

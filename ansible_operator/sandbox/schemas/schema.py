@@ -26,6 +26,7 @@ PREFIX = "#/$defs/"
 _MACHINERY = "io.k8s.apimachinery.pkg."
 _CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 META: Schema = {"$ref": f"{PREFIX}{_MACHINERY}apis.meta.v1.ObjectMeta"}
+DELETE_OPTIONS: Schema = {"$ref": f"{PREFIX}{_MACHINERY}apis.meta.v1.DeleteOptions"}
 _PROPS: Schema = {"$ref": f"{PREFIX}{_CRD}JSONSchemaProps"}
 _STRING: Schema = {"type": "string"}
 

@@ -39,7 +39,8 @@ def sync(seen: cluster.Cluster, pod: Obj) -> float | None:
     if podstate.is_finished(pod):
         return None
     if not pod["spec"].get("nodeName"):
-        scheduling.schedule(seen, pod)
+        if scheduling.is_due(pod["spec"]):
+            scheduling.schedule(seen, pod)
         return None
     left = START - seen.elapsed(pod, "start")
     if left > 0:

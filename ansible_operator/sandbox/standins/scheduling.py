@@ -15,7 +15,13 @@ from ansible_operator.sandbox.standins import claims, cluster, containers, event
 
 Obj = dict[str, Any]
 PODS = ("", "pods")
+NAME = "default-scheduler"
 CORDON = "node.kubernetes.io/unschedulable"
+
+
+def is_due(spec: Obj) -> bool:
+    """Whether a pod is this scheduler's, and not held back."""
+    return spec.get("schedulerName") == NAME and not spec.get("schedulingGates")
 
 
 def schedule(seen: cluster.Cluster, pod: Obj) -> None:

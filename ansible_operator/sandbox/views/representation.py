@@ -62,6 +62,18 @@ def negotiate(accept: str) -> Form:
     )
 
 
+def check_list(form: Form, group: str, kind: str, custom: bool) -> None:
+    """Raise ApiFailure 406 where the metadata of one object are asked for, and not those of a list.
+
+    ``kind`` is that of the list.
+    """
+    if form.shape == "PartialObjectMetadata":
+        package = group.partition(".")[0] or "core"
+        go_type = "unstructured.UnstructuredList" if custom else f"{package}.{kind}"
+        told = f"you requested {form.shape}, but the requested object is a list (*{go_type})"
+        raise failure.ApiFailure(406, "NotAcceptable", told)
+
+
 def _served(form: Form) -> bool:
     if not form.shape:
         return True
@@ -74,17 +86,19 @@ def write(found: Any, form: Form) -> bytes:
     """The bytes of an answer."""
     if form.media_type == YAML:
         dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-        return yaml.dump(found, Dumper=dumper, default_flow_style=False).encode()
-    return _dump(found).encode() + b"\n"
+        return yaml.dump(found, Dumper=dumper, default_flow_style=False).encode(errors="replace")
+    return _dump(found) + b"\n"
 
 
 def event(kind: str, obj: Mapping[str, Any]) -> bytes:
     """One line of a watch."""
-    return b'{"type":"' + kind.encode() + b'","object":' + _dump(obj).encode() + b"}\n"
+    return b'{"type":"' + kind.encode() + b'","object":' + _dump(obj) + b"}\n"
 
 
-def _dump(found: Any) -> str:
-    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+def _dump(found: Any) -> bytes:
+    """JSON; bytes of a header that were no text, in which Python reads them, are replaced."""
+    text = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+    return text.encode(errors="replace")
 
 
 def partial(obj: Obj, version: str = "v1") -> Obj:
@@ -94,6 +108,7 @@ def partial(obj: Obj, version: str = "v1") -> Obj:
 
 
 def partial_list(items: Iterable[Obj], meta: Obj) -> Obj:
-    """The metadata of objects, as a PartialObjectMetadataList."""
+    """The metadata of objects, as a PartialObjectMetadataList; a real server says null for none."""
     head: Obj = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1"}
-    return head | {"metadata": meta, "items": [partial(obj) for obj in items]}
+    kept = {key: value for key, value in meta.items() if value != ""}
+    return head | {"metadata": kept, "items": [partial(obj) for obj in items] or None}
