@@ -71,3 +71,15 @@ def test_what_is_no_token_is_refused(token: str) -> None:
     with pytest.raises(failure.ApiFailure) as refused:
         lister.page(resource, "ns", "", options.List(limit=1, go_on=token))
     assert refused.value.code == 400
+
+
+def test_old_versions_are_expired() -> None:
+    """Only the current version can be asked for exactly; who has an old one begins again."""
+    lab, resource, lister = prepared(1)
+    current = str(lab.storage.revision)
+    exact = options.List(revision=current, match="Exact")
+    assert names(lister.page(resource, "ns", "", exact)) == ["m000"]
+    lab.create("leases.coordination.k8s.io", "later")
+    with pytest.raises(failure.ApiFailure) as refused:
+        lister.page(resource, "ns", "", exact)
+    assert (refused.value.code, refused.value.reason) == (410, "Expired")
