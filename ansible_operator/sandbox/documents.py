@@ -18,7 +18,7 @@ HEALTH = ("/healthz", "/livez", "/readyz")
 OPEN = (*HEALTH, "/version", "/version/")
 """What may be asked without a token."""
 
-_UNSERVED = (".well-known", "debug", "flagz", "logs", "metrics", "openid", "statusz")
+_UNSERVED = (".well-known", "debug", "flagz", "metrics", "openid", "statusz")
 
 NOT_FOUND = "404 page not found\n"
 HEADERS = {"Cache-Control": "no-cache, private"}

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from ansible_operator import gotext
 from ansible_operator.sandbox import (
     catalogue,
     conversion,
@@ -31,6 +32,9 @@ from ansible_operator.sandbox.rights import access
 Obj = dict[str, Any]
 Make = Callable[[Obj], Obj]
 """What a write makes of the object that is there."""
+
+_AGES = 1000 * 365 * 86400.0
+"""Seconds after which nothing is still to come."""
 
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"  # the letters of generated names: no vowels, no words
 
@@ -263,10 +267,10 @@ class Registry:
             )
             raise failure.conflict(resource, was["name"], told)
         version = given.get("resourceVersion") or "0"
-        if not version.isdecimal():
+        if gotext.integer(version) is None:
             told = f'strconv.ParseUint: parsing "{version}": invalid syntax'
             raise failure.ApiFailure(500, "", told)
-        if int(version) and version != was["resourceVersion"]:
+        if gotext.integer(version) and version != was["resourceVersion"]:
             raise failure.conflict(resource, was["name"])
         if uid != was["uid"]:
             cause = failure.invalid_value("metadata.uid", uid, "field is immutable")
@@ -276,7 +280,8 @@ class Registry:
 
     def now(self, later: float = 0) -> str:
         """The time as the server writes it: seconds, UTC."""
-        return (self._clock() + timedelta(seconds=later)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        then = self._clock() + timedelta(seconds=min(later, _AGES))
+        return then.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def new_uid(self) -> str:
         """A random UUID."""
@@ -376,8 +381,7 @@ def _place(meta: Obj) -> tuple[str, ...]:
 
 def _numbered(meta: Obj) -> bool:
     """Whether it says which version it is of; a text that is no number says nothing."""
-    version = meta.get("resourceVersion") or "0"
-    return version.isdecimal() and int(version) > 0
+    return (gotext.integer(meta.get("resourceVersion") or "0") or 0) > 0
 
 
 def _keep_meta(was: Obj, meta: Obj) -> None:

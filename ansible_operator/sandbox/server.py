@@ -104,7 +104,8 @@ class Server:
             raise failure.method_not_allowed()
         if resource.namespaced and not at.namespace and at.verb not in ("list", "watch"):
             return _unplaced(resource, at)
-        form = representation.negotiate(request.headers.get("Accept", ""))
+        accept = request.headers.get("Accept", "")
+        form = representation.negotiate(accept, builtin=not resource.custom)
         asked = handlers.Request(
             _of_namespaces(at),
             resource,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from ansible_operator.sandbox import deletion, failure, kinds, options, scale
+from ansible_operator.sandbox import deletion, failure, kindrules, kinds, options, scale
 from ansible_operator.sandbox.reading import decoding
 from ansible_operator.sandbox.rights import issuing
 from ansible_operator.sandbox.schemas import schema
@@ -98,9 +98,13 @@ def _evict(sandbox: world.World, request: handlers.Request, pod: Obj) -> Found:
 
 def _finalize(sandbox: world.World, request: handlers.Request, obj: Obj) -> Found:
     """The finalizers in the spec of a namespace, which only this subresource changes."""
-    changed = copy.deepcopy(obj)
-    body = request.body()
+    resource, changed = request.resource, copy.deepcopy(obj)
+    body = request.spoken(resource)
     failure.check_name((body.get("metadata") or {}).get("name"), request.at.name)
     wanted = (body.get("spec") or {}).get("finalizers")
     changed["spec"] = {"finalizers": wanted} if wanted else {}
-    return 200, sandbox.registry.finish(request.resource, changed)
+    of = sandbox.registry.catalogue.schema(resource)
+    warn = request.warnings.append
+    if causes := kindrules.validate(resource, changed, obj, of, request.at.subresource, warn):
+        raise failure.invalid(resource, request.at.name, causes)
+    return 200, sandbox.registry.finish(resource, changed)

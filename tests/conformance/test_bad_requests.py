@@ -189,6 +189,13 @@ def test_metadata_of_lists(server: wire.Server, path: str) -> None:
     assert whole["metadata"].get("continue") == (None if "/configmaps" in path else "")
 
 
+def test_forms_of_answers(server: wire.Server, path: str) -> None:
+    """Built-in kinds are not told in just any form of an application, custom ones are."""
+    builtin = "/configmaps" in path
+    for accept, code in (("*/*", 200), ("application/*", 406 if builtin else 200), ("a/b", 406)):
+        assert server.get(f"{path}/a", accept=accept).code == code
+
+
 def test_methods(server: wire.Server, path: str) -> None:
     """Built-in resources have no HEAD."""
     code = server.call("HEAD", f"{path}/a").code

@@ -312,7 +312,7 @@ def test_what_is_not_done_says_so(
     """What a real server has and the sandbox has not is 501, not 404, and says where to read."""
     _, path = serve()
     asking = client(path)
-    paths = [f"/{name}" for name in ("metrics", "openid/v1/jwks", "logs", "statusz")]
+    paths = [f"/{name}" for name in ("metrics", "openid/v1/jwks", "statusz")]
     for resource in (
         "apis/apiregistration.k8s.io/v1/apiservices",
         "apis/certificates.k8s.io/v1/certificatesigningrequests",

@@ -131,4 +131,20 @@ def test_indexes_are_written_as_ranges(text: str, numbers: list[int]) -> None:
 @given(st.sets(st.integers(0, 200)))
 def test_indexes_are_read_as_they_are_written(numbers: set[int]) -> None:
     """Reading takes back what writing made."""
-    assert indexes.parse(indexes.render(numbers)) == numbers
+    assert indexes.parse(indexes.render(numbers), 201) == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("abc", set()),
+        ("1,x-2,3-", {1, 3}),
+        ("5-2", set()),
+        ("0-99999999999", {0, 1, 2, 3, 4}),
+        ("9" * 5000, set()),
+        ("3,7-9", {3}),
+    ],
+)
+def test_what_is_no_index_counts_not(text: str, numbers: set[int]) -> None:
+    """Anybody can write a status; it costs no more than the job has indexes."""
+    assert indexes.parse(text, 5) == numbers

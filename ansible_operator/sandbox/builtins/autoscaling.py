@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ansible_operator.sandbox.reading import bodies, values
+from ansible_operator.sandbox.schemas import gotypes, scalars, schema
+
 Obj = dict[str, Any]
 OLD, NEW = "autoscaling/v1", "autoscaling/v2"
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
@@ -42,11 +45,22 @@ def to_new(obj: Obj) -> Obj:
     if "status" in obj:
         found["status"] = dict(obj["status"] or {})
     for name, (part, field) in _KEPT.items():
-        if text := (obj["metadata"].get("annotations") or {}).get(_PREFIX + name):
-            found.setdefault(part, {})[field] = json.loads(text)
+        text = (obj["metadata"].get("annotations") or {}).get(_PREFIX + name, "")
+        if value := _told(text, part, field):
+            found.setdefault(part, {})[field] = value
     _move_in(found, "spec", "metrics", "target", "targetCPUUtilizationPercentage")
     _move_in(found, "status", "currentMetrics", "current", "currentCPUUtilizationPercentage")
     return _annotated(found, {})
+
+
+def _told(text: str, part: str, field: str) -> Any:
+    """What an annotation says of a field of version 2; None where that cannot be read."""
+    whole = schema.builtin("autoscaling", "v2", "HorizontalPodAutoscaler")
+    try:
+        found, _ = gotypes.read({part: {field: bodies.parse_json(text.encode())}}, whole)
+    except (ValueError, values.Mismatch, scalars.Unreadable):
+        return None
+    return (found.get(part) or {}).get(field)
 
 
 def _annotated(obj: Obj, kept: dict[str, str]) -> Obj:

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ansible_operator import gotext
 from ansible_operator.sandbox import kinds, storage
 from ansible_operator.sandbox.builtins import admission, allocation
 from ansible_operator.sandbox.builtins.jobs import JOB_LABELS
@@ -260,7 +261,7 @@ def _update_job(new: Obj, old: Obj) -> None:
 def _update_daemon_set(new: Obj, old: Obj) -> None:
     noted = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
     changed = new["spec"]["template"] != old["spec"]["template"]
-    _note_template(new, (int(noted) if noted.isdigit() else 0) + changed)
+    _note_template(new, (gotext.integer(noted) or 0) + changed)
 
 
 def _update_namespace(new: Obj, old: Obj) -> None:

@@ -305,4 +305,5 @@ def _map(schema: Schema, told: str) -> Reader:
 def _zero_entry(schema: Schema) -> Callable[[], Any]:
     """What a null among a list's or map's entries is read as."""
     found = schemas.resolve(schema)
-    return dict if "properties" in found else _zero(found)
+    own = _zero_of.get(found.get("x-name", "").rpartition(".")[2])
+    return own or (dict if "properties" in found else _zero(found))

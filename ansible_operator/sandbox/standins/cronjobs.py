@@ -75,7 +75,7 @@ def _start(seen: cluster.Cluster, found: Obj) -> Obj:
 
 def _status(seen: cluster.Cluster, found: Obj, jobs: list[Obj]) -> Obj:
     ended = [j for j in jobs if any(conditions.is_true(j, kind) for kind in ("Complete", "Failed"))]
-    listed = {ref["uid"] for ref in (found.get("status") or {}).get("active") or ()}
+    listed = {ref.get("uid") for ref in (found.get("status") or {}).get("active") or ()}
     for job in ended:
         if job["metadata"]["uid"] in listed:
             kind = "Complete" if conditions.is_true(job, "Complete") else "Failed"

@@ -35,13 +35,13 @@ def sync(seen: cluster.Cluster, found: Obj) -> float | None:
     """Create and delete pods, replace outdated ones, and write the status."""
     known = revisions.history(seen, found)
     update = revisions.latest(seen, found, known, HASH)
-    digest = update["metadata"]["labels"][HASH]
+    digest = revisions.digest(update, HASH)
     fitting = _nodes(seen, found)
     if "deletionTimestamp" not in found["metadata"]:
         _place(seen, found, fitting, digest)
         _replace_outdated(seen, found, fitting, digest)
         used = {(pod["metadata"].get("labels") or {}).get(HASH) for pod in _pods(seen, found)}
-        live = {one["metadata"]["name"] for one in known if one["metadata"]["labels"][HASH] in used}
+        live = {one["metadata"]["name"] for one in known if revisions.digest(one, HASH) in used}
         revisions.truncate(seen, found, known, live | {update["metadata"]["name"]})
     pods = _pods(seen, found)
     seen.set_status("daemonsets.apps", found, _status(seen, found, pods, fitting, digest))

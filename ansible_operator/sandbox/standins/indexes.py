@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ansible_operator import gotext
+
 Obj = dict[str, Any]
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def of(pod: Obj) -> int:
     """The index of a pod, -1 if it has none."""
-    return int((pod["metadata"].get("annotations") or {}).get(INDEX, -1))
+    found = gotext.integer((pod["metadata"].get("annotations") or {}).get(INDEX, ""))
+    return -1 if found is None else found
 
 
 def tell(pod: Obj, hostname: str) -> Obj:
@@ -23,12 +26,14 @@ def tell(pod: Obj, hostname: str) -> Obj:
     return {**pod, "spec": {**spec, "hostname": hostname}}
 
 
-def parse(text: str) -> set[int]:
-    """``0,2-4`` as a set."""
+def parse(text: str, count: int) -> set[int]:
+    """``0,2-4`` as a set of indexes below ``count``; what is none counts not."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
+        ends = gotext.integer(first), gotext.integer(last or first)
+        if ends[0] is not None and ends[1] is not None:
+            found.update(range(max(ends[0], 0), min(ends[1] + 1, count)))
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from ansible_operator.sandbox import conditions, failure
@@ -12,6 +14,9 @@ Pods = list[Obj]
 COMPONENT = "job-controller"
 OWN = "kubernetes.io/job-controller"
 TRACKING = "batch.kubernetes.io/job-tracking"
+BATCH = 10
+"""How many pods are created before others get their turn."""
+
 PAUSE, LONGEST_PAUSE = 0.1, 1.0
 """Before a failed pod is replaced; a cluster waits for 10 seconds and more."""
 REACHED = ("CompletionsReached", "Reached expected number of succeeded pods")
@@ -107,7 +112,7 @@ class _Step:
         good = [pod for pod in self._counted if pod["status"].get("phase") == "Succeeded"]
         bad = len(self._counted) - len(good)
         if self._indexed:
-            done = indexes.parse(self._status.get("completedIndexes", ""))
+            done = self._completed()
             done |= {indexes.of(pod) for pod in good}
             self._status["completedIndexes"] = indexes.render(done)
             self._status["succeeded"] = len(done)
@@ -184,12 +189,12 @@ class _Step:
             self._dismiss(pod)
         failed = self._status["failed"]
         if missing > 0 and failed:
-            left = float(min(PAUSE * 2.0**failed, LONGEST_PAUSE))
+            left = float(min(PAUSE * 2.0 ** min(failed, 10), LONGEST_PAUSE))
             left -= self._seen.elapsed(self._job, f"failure {failed}")
             if left > 0:
                 return left
         try:
-            for index in self._open_indexes()[: max(missing, 0)]:
+            for index in itertools.islice(self._open_indexes(), min(max(missing, 0), BATCH)):
                 self._create(index)
         except failure.ApiFailure as refused:
             told = f"Error creating: {refused.message}"
@@ -197,13 +202,14 @@ class _Step:
             return LONGEST_PAUSE
         return None
 
-    def _open_indexes(self) -> list[int]:
+    def _open_indexes(self) -> Iterator[int]:
         if not self._indexed:
-            return [0] * int(self._spec.get("parallelism", 1))
-        taken = indexes.parse(self._status["completedIndexes"]) | {
-            indexes.of(pod) for pod in self._active
-        }
-        return [index for index in range(self._spec["completions"]) if index not in taken]
+            return itertools.repeat(0)
+        taken = self._completed() | {indexes.of(pod) for pod in self._active}
+        return (index for index in range(self._spec["completions"]) if index not in taken)
+
+    def _completed(self) -> set[int]:
+        return indexes.parse(self._status.get("completedIndexes", ""), self._spec["completions"])
 
     def _create(self, index: int) -> None:
         name, index_text = self._job["metadata"]["name"], str(index)

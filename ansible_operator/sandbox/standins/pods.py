@@ -29,6 +29,8 @@ START = 0.1
 RUN = 0.2
 """Seconds that the containers of a pod run that is to end."""
 LONGEST_PAUSE = 300.0
+LEVELLED = 12
+"""Restarts after which the pauses are the longest."""
 
 
 def sync(seen: cluster.Cluster, pod: Obj) -> float | None:
@@ -86,7 +88,8 @@ def _fail(seen: cluster.Cluster, pod: Obj, message: str, running: float) -> floa
         seen.set_status("pods", pod, containers.finished(seen, pod, message))
         return None
     restarts = max((c["restartCount"] for c in pod["status"]["containerStatuses"]), default=0)
-    due = sum(_pause(count) for count in range(restarts + 1))
+    due = sum(_pause(count) for count in range(min(restarts, LEVELLED) + 1))
+    due += max(restarts - LEVELLED, 0) * LONGEST_PAUSE
     if running < due:
         return due - running
     seen.set_status("pods", pod, containers.crashed(seen, pod, message, restarts + 1))
@@ -94,7 +97,7 @@ def _fail(seen: cluster.Cluster, pod: Obj, message: str, running: float) -> floa
 
 
 def _pause(restarts: int) -> float:
-    return min(RUN * 2.0**restarts, LONGEST_PAUSE)
+    return min(RUN * 2.0 ** min(restarts, LEVELLED), LONGEST_PAUSE)
 
 
 def _seconds(text: str | None, default: float) -> float:

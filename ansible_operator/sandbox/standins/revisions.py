@@ -13,9 +13,10 @@ RESOURCE = "controllerrevisions.apps"
 
 
 def history(seen: cluster.Cluster, owner: Obj) -> Revisions:
-    """The revisions of an owner, oldest first."""
+    """The revisions of an owner, oldest first; without those that hold no template."""
     selects = labels.selector(owner["spec"]["selector"])
-    found = seen.claim(owner, ("apps", "controllerrevisions"), selects)
+    claimed = seen.claim(owner, ("apps", "controllerrevisions"), selects)
+    found = [one for one in claimed if _template(one)]
     return sorted(found, key=lambda one: (one["revision"], one["metadata"]["name"]))
 
 
@@ -34,8 +35,20 @@ def latest(seen: cluster.Cluster, owner: Obj, known: Revisions, label: str) -> O
 
 def template(revision: Obj) -> Obj:
     """The template that a revision holds."""
-    held = revision["data"]["spec"]["template"]
-    return {name: value for name, value in held.items() if name != "$patch"}
+    return {name: value for name, value in _template(revision).items() if name != "$patch"}
+
+
+def _template(revision: Obj) -> Obj:
+    """What is at that place; anybody can make a revision of anything."""
+    found = revision.get("data")
+    for key in ("spec", "template"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def digest(revision: Obj, label: str) -> str:
+    """The hash that a revision is marked with; empty if somebody took the mark away."""
+    return str((revision["metadata"].get("labels") or {}).get(label, ""))
 
 
 def truncate(seen: cluster.Cluster, owner: Obj, known: Revisions, live: Container[str]) -> None:

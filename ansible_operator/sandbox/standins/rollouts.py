@@ -6,6 +6,7 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
+from ansible_operator import gotext
 from ansible_operator.sandbox.standins import cluster, hashes
 
 Obj = dict[str, Any]
@@ -26,9 +27,10 @@ _NOT_HANDED_DOWN = (
 
 def split(deployment: Obj, sets: Sets) -> tuple[Obj | None, Sets]:
     """The replica set of the deployment's template, and the others, oldest first."""
-    ordered = sorted(sets, key=lambda one: (one["metadata"]["creationTimestamp"], revision(one)))
     template = _plain(deployment["spec"]["template"])
-    new = next((one for one in ordered if _plain(one["spec"]["template"]) == template), None)
+    same = [one for one in sets if _plain(one["spec"]["template"]) == template]
+    new = min(same, key=lambda one: (_created(one), one["metadata"]["name"]), default=None)
+    ordered = sorted(sets, key=lambda one: (_created(one), revision(one)))
     return new, [one for one in ordered if one is not new]
 
 
@@ -75,10 +77,11 @@ def make(deployment: Obj, number: str, size: int) -> Obj:
 def handed_down(deployment: Obj, own: Obj, number: str) -> Obj:
     """The annotations of the new replica set: its own, those of the deployment, the revision."""
     given = {k: v for k, v in notes(deployment).items() if k not in _NOT_HANDED_DOWN}
-    before = own.get(REVISION)
-    if before is None or int(before) < int(number):
+    before = own.get(REVISION, "")
+    least = gotext.integer(before or "0")
+    if least is not None and least < int(number):  # what is no number stays
         own = {**own, REVISION: number}
-        if before is not None:
+        if before:
             own[HISTORY] = ",".join(filter(None, [own.get(HISTORY), before]))
     return {**own, **given}
 
@@ -98,7 +101,7 @@ def notes(obj: Obj) -> Obj:
 
 def revision(one: Obj) -> int:
     """The revision of a replica set."""
-    return int(notes(one).get(REVISION, 0))
+    return gotext.integer(notes(one).get(REVISION, "")) or 0
 
 
 def count(one: Obj, field: str) -> int:
@@ -114,6 +117,10 @@ def total(sets: Iterable[Obj], field: str) -> int:
 def wanted(sets: Iterable[Obj]) -> int:
     """How many pods replica sets are to have."""
     return sum(one["spec"]["replicas"] for one in sets)
+
+
+def _created(one: Obj) -> str:
+    return str(one["metadata"]["creationTimestamp"])
 
 
 def _plain(template: Obj) -> Obj:

@@ -17,6 +17,8 @@ Pods = list[Obj]
 COMPONENT = "statefulset-controller"
 HASH = "controller.kubernetes.io/hash"
 POD_REVISION = "controller-revision-hash"
+BATCH = 10
+"""How many pods are created before others get their turn."""
 
 
 def sync(seen: cluster.Cluster, found: Obj) -> float | None:
@@ -47,6 +49,7 @@ class _Step:
         self._first: int = (spec.get("ordinals") or {}).get("start", 0)
         self._in_order = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         self._minimum: int = spec.get("minReadySeconds", 0)
+        self._room = 0
         strategy = spec.get("updateStrategy") or {}
         self._rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
         self._partition: int = (strategy.get("rollingUpdate") or {}).get("partition", 0)
@@ -62,16 +65,18 @@ class _Step:
         """Make what is missing, delete what is too much, replace what is outdated."""
         there = {_ordinal(pod): pod for pod in self.pods()}
         wanted = range(self._first, self._first + self._replicas)
+        self._room = BATCH
         try:
             done = all(self._settle(ordinal, there.get(ordinal)) for ordinal in wanted)
         except failure.ApiFailure as refused:
             told = f"create Pod in StatefulSet {self._name} failed error: {refused.message}"
             self._seen.warn(self._set, "FailedCreate", told, COMPONENT)
             return 1.0
-        condemned = [there[ordinal] for ordinal in sorted(there, reverse=True)]
-        condemned = [pod for pod in condemned if _ordinal(pod) not in wanted]
-        if done and all(self._condemn(pod) for pod in condemned) and self._rolling:
-            self._replace_outdated([there[o] for o in reversed(wanted) if o in there])
+        beyond = sorted((ordinal for ordinal in there if ordinal not in wanted), reverse=True)
+        condemned = {ordinal: there[ordinal] for ordinal in beyond}
+        if done and all(self._condemn(pod) for pod in condemned.values()) and self._rolling:
+            kept = sorted(there.keys() - condemned.keys(), reverse=True)
+            self._replace_outdated([there[ordinal] for ordinal in kept])
         return None
 
     def _settle(self, ordinal: int, pod: Obj | None) -> bool:
@@ -81,7 +86,8 @@ class _Step:
             return not self._in_order
         if pod is None:
             self._create(ordinal)
-            return not self._in_order
+            self._room -= 1
+            return not self._in_order and self._room > 0
         healthy = "deletionTimestamp" not in pod["metadata"] and self._is_available(pod)
         return healthy or not self._in_order
 

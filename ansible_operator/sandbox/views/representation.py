@@ -37,8 +37,11 @@ class Form:
         return self.shape.startswith("PartialObjectMetadata")
 
 
-def negotiate(accept: str) -> Form:
-    """The first form in the Accept header that is served here. Raises ApiFailure 406."""
+def negotiate(accept: str, *, builtin: bool = False) -> Form:
+    """The first form in the Accept header that is served here. Raises ApiFailure 406.
+
+    ``builtin``: of a built-in kind, where ``application/*`` means nothing.
+    """
     if not accept.strip():
         return Form()
     known = False
@@ -51,7 +54,7 @@ def negotiate(accept: str) -> Form:
             facts.get("v", ""),
             facts.get("g", ""),
         )
-        if media_type in (JSON, YAML, *_ANY):
+        if media_type in (JSON, YAML, *(_ANY[:1] if builtin else _ANY)):
             known = True
             if _served(form):
                 return form
