@@ -185,7 +185,7 @@ def _volume_names(field: Field) -> Iterator[str]:
     yield from (volume.get("name", "") for volume in spec.get("volumes") or ())
     # A stateful set brings a volume for each of its claims.
     for claim in field.top.at("spec").get("volumeClaimTemplates") or ():
-        yield claim["metadata"].get("name", "")
+        yield (claim.get("metadata") or {}).get("name", "")
 
 
 def resources(field: Field) -> None:

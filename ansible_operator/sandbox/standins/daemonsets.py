@@ -35,6 +35,8 @@ def sync(seen: cluster.Cluster, found: Obj) -> float | None:
     """Create and delete pods, replace outdated ones, and write the status."""
     known = revisions.history(seen, found)
     update = revisions.latest(seen, found, known, HASH)
+    if update is None:
+        return None
     digest = revisions.digest(update, HASH)
     fitting = _nodes(seen, found)
     if "deletionTimestamp" not in found["metadata"]:

@@ -20,8 +20,13 @@ def history(seen: cluster.Cluster, owner: Obj) -> Revisions:
     return sorted(found, key=lambda one: (one["revision"], one["metadata"]["name"]))
 
 
-def latest(seen: cluster.Cluster, owner: Obj, known: Revisions, label: str) -> Obj:
-    """The revision of the owner's template, made or made the latest one; ``label``: of its hash."""
+def latest(seen: cluster.Cluster, owner: Obj, known: Revisions, label: str) -> Obj | None:
+    """The revision of the owner's template, made or made the latest one; ``label``: of its hash.
+
+    For an owner that is being deleted none is made, as it would be collected with all the others.
+    """
+    if "deletionTimestamp" in owner["metadata"]:
+        return known[-1] if known else None
     template = {**owner["spec"]["template"], "$patch": "replace"}
     data = {"spec": {"template": template}}
     number = known[-1]["revision"] if known else 0

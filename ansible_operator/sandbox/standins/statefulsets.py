@@ -25,6 +25,8 @@ def sync(seen: cluster.Cluster, found: Obj) -> float | None:
     """Do the next step and write the status; the answer is when to look again."""
     known = revisions.history(seen, found)
     update = revisions.latest(seen, found, known, HASH)
+    if update is None:
+        return None
     named = {one["metadata"]["name"]: one for one in [*known, update]}
     current = named.get(found.get("status", {}).get("currentRevision", ""), update)
     step = _Step(seen, found, current, update)
