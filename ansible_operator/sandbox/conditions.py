@@ -34,6 +34,7 @@ def without(conditions: Sequence[Obj], kind: str) -> Conditions:
 
 def kept_since(old: Obj | None, new: Obj) -> Obj:
     """``new`` with the transition time of ``old``, if the status has not changed."""
-    if old is None or old["status"] != new["status"]:
+    since = old.get("lastTransitionTime") if old else None
+    if old is None or old["status"] != new["status"] or not since:
         return new
-    return {**new, "lastTransitionTime": old["lastTransitionTime"]}
+    return {**new, "lastTransitionTime": since}

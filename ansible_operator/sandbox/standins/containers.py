@@ -41,10 +41,11 @@ def started(seen: cluster.Cluster, pod: Obj, ready: bool) -> Obj:
 def ready(seen: cluster.Cluster, pod: Obj) -> Obj:
     """The status of a running pod that has become ready."""
     status = pod["status"]
-    listed = status["conditions"]
+    listed = status.get("conditions") or []
     for kind in _READINESS:
         listed = conditions.replaced(listed, condition(seen, kind))
-    found = [{**container, "ready": True} for container in status["containerStatuses"]]
+    given = status.get("containerStatuses") or ()
+    found = [{**container, "ready": True} for container in given]
     return {**status, "conditions": listed, "containerStatuses": found}
 
 
@@ -66,7 +67,7 @@ def crashed(seen: cluster.Cluster, pod: Obj, message: str, restarts: int) -> Obj
     now = seen.stamp()
     waiting = {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
     last = {"lastState": _terminated(now, now, 1, message), "restartCount": restarts}
-    listed = pod["status"]["conditions"]
+    listed = pod["status"].get("conditions") or []
     for kind in _READINESS:
         listed = conditions.replaced(listed, _unready(seen, pod, kind))
     found = [

@@ -81,7 +81,8 @@ def _status(seen: cluster.Cluster, found: Obj, jobs: list[Obj]) -> Obj:
             kind = "Complete" if conditions.is_true(job, "Complete") else "Failed"
             told = f"Saw completed job: {job['metadata']['name']}, condition: {kind}"
             seen.normal(found, "SawCompletedJob", told, COMPONENT)
-    good = [job["status"]["completionTime"] for job in ended if conditions.is_true(job, "Complete")]
+    completed = [job["status"] for job in ended if conditions.is_true(job, "Complete")]
+    good = [status["completionTime"] for status in completed if status.get("completionTime")]
     old = {k: v for k, v in (found.get("status") or {}).items() if k != "active"}
     running = [_reference(job) for job in jobs if job not in ended and _was_started(job)]
     last = {"lastSuccessfulTime": max(good)} if good else {}

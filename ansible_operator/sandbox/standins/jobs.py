@@ -48,8 +48,8 @@ def _expire(seen: cluster.Cluster, job: Obj) -> float | None:
         return None
     kinds = ("Complete", "Failed")
     listed = job["status"]["conditions"]
-    ended = next(c["lastTransitionTime"] for c in listed if c["type"] in kinds)
-    left = seen.wait(ended, lifetime)
+    ended = next(c.get("lastTransitionTime") for c in listed if c["type"] in kinds)
+    left = seen.wait(ended or meta["creationTimestamp"], lifetime)
     if left <= 0:
         seen.local.delete("jobs.batch", meta["namespace"], meta["name"], "Foreground", meta["uid"])
         return None

@@ -30,10 +30,11 @@ def sync(seen: cluster.Cluster, node: Obj) -> float | None:
     if not conditions.is_true(node, "Ready"):
         node = seen.set_status("nodes", node, _status(seen, node))
     old = node["spec"].get("taints") or []
-    kept = [taint for taint in old if taint["key"] not in (scheduling.CORDON, _NOT_READY["key"])]
+    own = (scheduling.CORDON, _NOT_READY["key"])
+    kept = [taint for taint in old if taint.get("key") not in own]
     if node["spec"].get("unschedulable"):
         new = {"key": scheduling.CORDON, "effect": "NoSchedule", "timeAdded": seen.stamp()}
-        kept.append(next((t for t in old if t["key"] == scheduling.CORDON), new))
+        kept.append(next((t for t in old if t.get("key") == scheduling.CORDON), new))
     if kept != old:
         spec = {name: value for name, value in node["spec"].items() if name != "taints"}
         seen.local.update("nodes", {**node, "spec": {**spec, **({"taints": kept} if kept else {})}})

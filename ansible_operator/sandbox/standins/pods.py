@@ -87,7 +87,8 @@ def _fail(seen: cluster.Cluster, pod: Obj, message: str, running: float) -> floa
             return RUN - running
         seen.set_status("pods", pod, containers.finished(seen, pod, message))
         return None
-    restarts = max((c["restartCount"] for c in pod["status"]["containerStatuses"]), default=0)
+    given = pod["status"].get("containerStatuses") or ()
+    restarts = max((container["restartCount"] for container in given), default=0)
     due = sum(_pause(count) for count in range(min(restarts, LEVELLED) + 1))
     due += max(restarts - LEVELLED, 0) * LONGEST_PAUSE
     if running < due:

@@ -32,7 +32,8 @@ def wait_available(seen: cluster.Cluster, pod: Obj, minimum: float) -> float | N
     if not is_ready(pod):
         return None
     ready = conditions.find(pod["status"]["conditions"], "Ready") or {}
-    return seen.wait(ready["lastTransitionTime"], minimum) if minimum else 0.0
+    since = ready.get("lastTransitionTime")
+    return seen.wait(since, minimum) if minimum and since else 0.0
 
 
 def is_available(seen: cluster.Cluster, pod: Obj, minimum: float) -> bool:

@@ -45,7 +45,7 @@ def full(deployment: Obj, new: Obj | None, sets: list[Obj], now: str, wait: Wait
     settled = status.get("replicas", 0) == status.get("updatedReplicas", 0)
     if not has_deadline(deployment):
         listed = conditions.without(listed, "Progressing")
-    elif not (settled and current and current["reason"] == COMPLETE):
+    elif not (settled and current and current.get("reason") == COMPLETE):
         name = f'ReplicaSet "{new["metadata"]["name"]}"' if new else "Deployment"
         listed = _progress(deployment, status, name, now, wait)
     status["conditions"] = _with_failure(listed, sets, now)
@@ -74,7 +74,7 @@ def _with_failure(listed: Conditions, sets: list[Obj], now: str) -> Conditions:
     failed = next((one for one in found if one), None)
     if failed is None:
         return conditions.without(listed, "ReplicaFailure")
-    told = (failed["status"], failed["reason"], failed["message"])
+    told = (failed["status"], failed.get("reason", ""), failed.get("message", ""))
     return noted(listed, now, "ReplicaFailure", *told)
 
 
@@ -101,9 +101,10 @@ def is_complete(deployment: Obj, status: Obj) -> bool:
 def time_left(deployment: Obj, listed: Conditions, wait: Wait) -> float | None:
     """Seconds until the rollout is too late; None if it is over."""
     current = conditions.find(listed, "Progressing")
-    if current is None or current["reason"] in (COMPLETE, TIMED_OUT):
+    if current is None or current.get("reason") in (COMPLETE, TIMED_OUT):
         return None
-    return wait(current["lastUpdateTime"], deployment["spec"]["progressDeadlineSeconds"])
+    since = current.get("lastUpdateTime") or deployment["metadata"]["creationTimestamp"]
+    return wait(since, deployment["spec"]["progressDeadlineSeconds"])
 
 
 def has_deadline(deployment: Obj) -> bool:
@@ -123,7 +124,7 @@ def noted(
 ) -> Conditions:
     """The conditions with this one at the end, unless it is there with this reason."""
     old = conditions.find(listed, kind)
-    if old and (old["status"], old["reason"]) == (status, reason):
+    if old and (old["status"], old.get("reason")) == (status, reason):
         return listed
     new = conditions.kept_since(old, _condition(now, kind, status, reason, message))
     return [*conditions.without(listed, kind), new]

@@ -116,17 +116,17 @@ def fits(spec: Obj, node: Obj) -> bool:
 def tolerates_all(pod: Obj, node: Obj) -> bool:
     """Whether the pod tolerates every taint of the node that keeps pods away."""
     taints = node["spec"].get("taints") or ()
-    return all(_tolerates(pod, t) for t in taints if t["effect"] != "PreferNoSchedule")
+    return all(_tolerates(pod, t) for t in taints if t.get("effect") != "PreferNoSchedule")
 
 
 def _tolerates(pod: Obj, taint: Obj) -> bool:
     def tolerated(by: Obj) -> bool:
-        if by.get("effect") not in (None, "", taint["effect"]):
+        if by.get("effect") not in (None, "", taint.get("effect")):
             return False
         if not by.get("key"):
             return by.get("operator") == "Exists"
         same = by.get("operator") == "Exists" or by.get("value", "") == taint.get("value", "")
-        return by["key"] == taint["key"] and same
+        return by["key"] == taint.get("key") and same
 
     return any(tolerated(one) for one in pod["spec"].get("tolerations") or ())
 

@@ -71,7 +71,7 @@ def _put(
 
 def _ready(content: Obj) -> set[str]:
     entries = content["endpoints"] or ()
-    return {one["addresses"][0] for one in entries if one["conditions"].get("ready")}
+    return {one["addresses"][0] for one in entries if (one.get("conditions") or {}).get("ready")}
 
 
 def _entry(service: Obj, pod: Obj) -> Obj:
