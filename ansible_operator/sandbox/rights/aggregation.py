@@ -51,15 +51,9 @@ class Aggregation:
             self._later(0, self._sync)
 
     def _sync(self) -> None:
-        """One role after the other: those that collect each other would change for ever."""
         self._waiting = False
-        roles = {role["metadata"]["name"]: role for role in self._local.list(ROLES)}
-        for name, role in roles.items():
-            wanted = rules(role, list(roles.values()))
-            if wanted is not None and not _same(wanted, role.get("rules") or []):
-                roles[name] = self._local.update(ROLES, {**role, "rules": wanted})
-
-
-def _same(some: Sequence[Obj], others: Sequence[Obj]) -> bool:
-    """Whether these are the same rules, in whatever order."""
-    return all(one in others for one in some) and all(one in some for one in others)
+        roles = self._local.list(ROLES)
+        for role in roles:
+            wanted = rules(role, roles)
+            if wanted is not None and wanted != (role.get("rules") or []):
+                self._local.update(ROLES, {**role, "rules": wanted})
