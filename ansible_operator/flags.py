@@ -12,8 +12,6 @@ from ansible_operator import errors, gotext, kindenv, objects, settings
 
 _LOG_LEVELS = ("debug", "info", "error", "panic")
 _NOT_ACTIVE = (
-    "inject_owner_ref",
-    "proxy_port",
     "metrics_bind_address",
     "metrics_addr",
     "metrics_secure",
@@ -62,7 +60,7 @@ def resolve(
     found = settings.Settings(
         watches_file=Path(options.get("watches_file") or "watches.yaml"),
         namespaces=_namespaces(environ.get("WATCH_NAMESPACE", "")),
-        inject_owner_ref=options.get("inject_owner_ref", True),
+        proxy=_proxy(options),
         ansible=_ansible(given),
         engine=_engine(given, cpus, watched),
         logs=log_settings(options),
@@ -146,6 +144,17 @@ def _engine(given: _Given, cpus: int, kinds: Iterable[objects.GVK]) -> settings.
         graceful_shutdown_timeout=given.seconds(
             "graceful_shutdown_timeout", plain.graceful_shutdown_timeout
         ),
+        loop_guard_runs=given.at_least("loop_guard_runs", plain.loop_guard_runs, 0),
+        loop_guard_window=given.seconds("loop_guard_window", plain.loop_guard_window),
+    )
+
+
+def _proxy(options: Mapping[str, Any]) -> settings.ProxySettings:
+    plain = settings.ProxySettings()
+    return settings.ProxySettings(
+        port=options.get("proxy_port", plain.port),
+        allow_anonymous=options.get("proxy_allow_anonymous", plain.allow_anonymous),
+        inject_owner_ref=options.get("inject_owner_ref", plain.inject_owner_ref),
     )
 
 

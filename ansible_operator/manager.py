@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import structlog
 
 from ansible_operator import durations, errors, kopf_source, objects, settings, watches
+from ansible_operator.ansible import run as runs
 from ansible_operator.ansible import runner
 from ansible_operator.control import controller, reconciler
 from ansible_operator.kube import client, cluster, discovery, kubeconfig, listening
@@ -39,11 +41,11 @@ class Manager:
 
     def __init__(self, config: settings.Settings, watched: tuple[watches.Watch, ...]) -> None:
         self._grace = config.engine.graceful_shutdown_timeout
+        self._environ = config.environ
         self._stop = threading.Event()
         self._code = 0
         connection = client.Client.load(config.environ)
-        credentials = functools.partial(kubeconfig.for_run, environ=config.environ)
-        ansible = runner.AnsibleRunner(config, credentials, config.environ)
+        ansible = runner.AnsibleRunner(config, self._access, config.environ)
         store = cluster.Cluster(connection, self._resource)
         reconcile = reconciler.Reconciler(store, ansible, config)
         self._controller = controller.Controller(
@@ -62,6 +64,11 @@ class Manager:
             "owner references and watches of dependent objects are not active yet",
             hint="set metadata.ownerReferences of what a role creates in the role itself",
         )
+
+    @contextlib.contextmanager
+    def _access(self, request: runs.RunRequest) -> Iterator[str]:
+        """The kubeconfig of a run."""
+        yield kubeconfig.for_run(request.obj, self._environ)
 
     # The ears are built last, as they report to what is built from these two.
 

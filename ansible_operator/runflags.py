@@ -1,7 +1,7 @@
 """Every flag of ``run``: name, type, help text and the default that the help names.
 
 Names and defaults are the incumbent's; what is ours alone is --kubeconfig, --run-timeout,
---runner-*, --max-concurrent-runs and --retry-*.
+--runner-*, --max-concurrent-runs, --retry-*, --proxy-allow-anonymous and --loop-guard-*.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _ANSIBLE = "Ansible"
 _PACE = "Pace and concurrency"
 _LOGS = "Logs (stderr)"
 _LEADER = "Leader election (accepted, not active yet)"
-_SERVED = "Metrics, health and proxy (accepted, not active yet)"
+_PROXY = "API proxy and dependents"
+_SERVED = "Metrics and health (accepted, not active yet)"
 
 FLAGS: list[click.Parameter] = [
     _flag(
@@ -207,17 +208,40 @@ FLAGS: list[click.Parameter] = [
     ),
     _flag(
         "--inject-owner-ref",
-        _SERVED,
+        _PROXY,
         "Make the object the owner of what its run creates.",
         type=_BOOLEAN,
         shown="true",
     ),
     _flag(
         "--proxy-port",
-        _SERVED,
-        "Port of the API proxy.",
+        _PROXY,
+        "Port on loopback where runs reach the API server; 0 for any free one.",
         type=click.IntRange(0, 65535),
         shown="8888",
+    ),
+    _flag(
+        "--proxy-allow-anonymous",
+        _PROXY,
+        "Serve requests without the token of a run too, with the operator's rights: for sidecars "
+        "that rely on it.",
+        type=_BOOLEAN,
+        shown="false",
+    ),
+    _flag(
+        "--loop-guard-runs",
+        _PROXY,
+        "An object whose role causes this many runs of its own within --loop-guard-window is "
+        "slowed down; 0 for never.",
+        type=int,
+        shown="5",
+    ),
+    _flag(
+        "--loop-guard-window",
+        _PROXY,
+        "See --loop-guard-runs.",
+        type=_DURATION,
+        shown="10m",
     ),
     _flag(
         "--metrics-bind-address",

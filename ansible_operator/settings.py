@@ -53,7 +53,9 @@ class AnsibleSettings:
 class EngineSettings:
     """What concerns queue and workers. Times are seconds.
 
-    ``max_concurrent_reconciles`` is per kind, ``max_concurrent_runs`` over all kinds.
+    ``max_concurrent_reconciles`` is per kind, ``max_concurrent_runs`` over all kinds. An object
+    whose role causes ``loop_guard_runs`` runs of its own within ``loop_guard_window`` is slowed
+    down; 0 runs means that nothing is.
     """
 
     reconcile_period: float = 36000.0
@@ -62,6 +64,20 @@ class EngineSettings:
     backoff_floor: float = 1.0
     backoff_ceiling: float = 300.0
     graceful_shutdown_timeout: float = 30.0
+    loop_guard_runs: int = 5
+    loop_guard_window: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySettings:
+    """What concerns the API proxy. Port 0 is any free one.
+
+    ``allow_anonymous`` serves requests without a token, with the rights of the operator.
+    """
+
+    port: int = 8888
+    allow_anonymous: bool = False
+    inject_owner_ref: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +86,7 @@ class Settings:
 
     watches_file: Path = Path("watches.yaml")
     namespaces: tuple[str, ...] = ()
-    inject_owner_ref: bool = True
+    proxy: ProxySettings = ProxySettings()
     ansible: AnsibleSettings = AnsibleSettings()
     engine: EngineSettings = EngineSettings()
     logs: LogSettings = LogSettings()

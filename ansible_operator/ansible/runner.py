@@ -45,7 +45,7 @@ _DEBUG_LIMIT = 256 * 1024
 class AnsibleRunner:
     """Runs roles and playbooks. One instance serves all worker threads.
 
-    ``kubeconfig(obj)`` is the text of the kubeconfig of a run for an object. ``environ`` is the
+    ``access`` gives a run its kubeconfig, as text, for as long as the run lasts. ``environ`` is the
     operator's environment, which runs get whole. Making an instance prepares the runner directory
     and removes what a dead operator left there; raises SettingsError if that directory cannot be
     used.
@@ -54,12 +54,12 @@ class AnsibleRunner:
     def __init__(
         self,
         config: settings.Settings,
-        kubeconfig: Callable[[objects.Obj], str],
+        access: Callable[[outcomes.RunRequest], contextlib.AbstractContextManager[str]],
         environ: Mapping[str, str],
     ) -> None:
         self._settings = config
         self._ansible = config.ansible
-        self._kubeconfig = kubeconfig
+        self._access = access
         self._environ = environ
         self._root = config.ansible.runner_dir.absolute()
         warning = inputdir.prepare_root(self._root)
@@ -109,16 +109,24 @@ class AnsibleRunner:
             log.warning("Input of the object was not used", reasons=list(notes), **fields)
         self._noted[key] = notes
         target = _target(request)
-        content = self._content(request, target, built)
         directory = inputdir.object_dir(self._root, key)
-        with inputdir.create(directory, request.job, content) as place:
+        with (
+            self._access(request) as kubeconfig,
+            inputdir.create(
+                directory, request.job, self._content(request, target, built, kubeconfig)
+            ) as place,
+        ):
             attempt = _Attempt(self._ansible, self._environ, place, target, chosen, fields)
             result = attempt.run(cancel)
             kept = self._store.keep(place, chosen.max_artifacts)
         return replace(result, notes=notes, artifacts=kept)
 
     def _content(
-        self, request: outcomes.RunRequest, target: watches.Target, built: params.Params
+        self,
+        request: outcomes.RunRequest,
+        target: watches.Target,
+        built: params.Params,
+        kubeconfig: str,
     ) -> inputdir.Content:
         watch = request.watch
         args = self._ansible.args if watch.ansible_args is None else watch.ansible_args
@@ -126,7 +134,7 @@ class AnsibleRunner:
         return inputdir.Content(
             variables=built.variables,
             args=shlex.join(args),
-            kubeconfig=self._kubeconfig(request.obj),
+            kubeconfig=kubeconfig,
             settings={"pexpect_timeout": 1},
             inventory=self._ansible.inventory,
             default_inventory=environment.default_inventory(self._environ),

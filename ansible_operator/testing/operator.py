@@ -138,11 +138,12 @@ def run_operator(
 ) -> Iterator[Operator]:
     """Run ``ansible-operator run ARGUMENTS`` in ``project`` for the length of the block.
 
-    ``env`` adds to this process's environment or replaces parts of it. However the block ends, the
-    operator and everything that it started has ended afterwards; if the block fails, the end of
-    the operator's log is attached to the error.
+    Its API proxy has a free port, unless the arguments name one, so that operators may run side by
+    side. ``env`` adds to this process's environment or replaces parts of it. However the block
+    ends, the operator and everything that it started has ended afterwards; if the block fails, the
+    end of the operator's log is attached to the error.
     """
-    argv = [sys.executable, "-m", "ansible_operator.cli", "run", *arguments]
+    argv = [sys.executable, "-m", "ansible_operator.cli", "run", "--proxy-port=0", *arguments]
     with run_process(argv, project, {"KUBECONFIG": str(kubeconfig), **(env or {})}) as operator:
         yield operator
 

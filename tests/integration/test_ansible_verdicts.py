@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import time
 from concurrent import futures
@@ -182,7 +183,7 @@ def test_missing_ansible_playbook(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> 
 def test_kubeconfig_that_cannot_be_made(lab: Lab) -> None:
     """An unexpected error of ours is a failed run with its text, and leaves nothing behind."""
 
-    def broken(obj: object) -> str:
+    def broken(_: object) -> contextlib.AbstractContextManager[str]:
         raise RuntimeError("no credentials")
 
     by = runner.AnsibleRunner(settings.Settings(ansible=lab.ansible), broken, lab.environ)

@@ -127,7 +127,7 @@ def test_shown_durations_parse() -> None:
         for param in runflags.FLAGS
         if isinstance(param, goflags.Flag) and isinstance(param.type, goflags.Duration)
     ]
-    assert len(shown) == 7
+    assert len(shown) == 8
     assert all(durations.parse(text) > 0 for text in shown)
 
 
@@ -200,7 +200,7 @@ def test_prepare_hands_on_settings_and_watches(
         def warning(self, message: str, *, notice: str) -> None:
             lines.append((message, notice))
 
-    config, (watch,) = cli._prepare({"proxy_port": 1}, Log())
+    config, (watch,) = cli._prepare({"leader_election_id": "x"}, Log())
     assert config.workers(watch.gvk) == 64
     assert config.engine.max_concurrent_runs >= 64
     assert [message for message, _ in lines] == [
@@ -209,7 +209,7 @@ def test_prepare_hands_on_settings_and_watches(
         "about the watches file",
         "about the watches file",
     ]
-    assert lines[0][1] == "--proxy-port is accepted but not active yet"
+    assert lines[0][1] == "--leader-election-id is accepted but not active yet"
     assert "WORKER_APP_G is deprecated" in lines[1][1]
     assert "x: unknown key" in lines[2][1]
 

@@ -30,7 +30,7 @@ def test_defaults() -> None:
     assert resolved.settings == settings.Settings(
         watches_file=Path("watches.yaml"),
         namespaces=(),
-        inject_owner_ref=True,
+        proxy=settings.ProxySettings(port=8888, allow_anonymous=False, inject_owner_ref=True),
         ansible=settings.AnsibleSettings(
             verbosity=2,
             roles_path="",
@@ -51,6 +51,8 @@ def test_defaults() -> None:
             backoff_floor=1,
             backoff_ceiling=300,
             graceful_shutdown_timeout=30,
+            loop_guard_runs=5,
+            loop_guard_window=600,
         ),
         logs=settings.LogSettings("json", "info", 0, "error", "rfc3339"),
         environ={},
@@ -62,6 +64,10 @@ def test_every_flag_arrives() -> None:
     found = _settings(
         watches_file="w.yaml",
         inject_owner_ref=False,
+        proxy_port=0,
+        proxy_allow_anonymous=True,
+        loop_guard_runs=0,
+        loop_guard_window=60.0,
         ansible_verbosity=4,
         ansible_roles_path="/r",
         ansible_collections_path="/c",
@@ -79,7 +85,8 @@ def test_every_flag_arrives() -> None:
         kubeconfig="/k",
     )
     assert found.watches_file == Path("w.yaml")
-    assert found.inject_owner_ref is False
+    assert found.proxy == settings.ProxySettings(0, True, False)
+    assert (found.engine.loop_guard_runs, found.engine.loop_guard_window) == (0, 60)
     assert found.ansible == settings.AnsibleSettings(
         verbosity=4,
         roles_path="/r",
@@ -90,7 +97,7 @@ def test_every_flag_arrives() -> None:
         run_timeout=60,
         artifacts_max_bytes=5,
     )
-    assert found.engine == settings.EngineSettings(0, 7, 5, 2, 9, 1)
+    assert found.engine == settings.EngineSettings(0, 7, 5, 2, 9, 1, 0, 60)
     assert found.environ == {
         "ANSIBLE_ROLES_PATH": "/r",
         "ANSIBLE_COLLECTIONS_PATH": "/c",
@@ -333,11 +340,13 @@ def test_what_is_out_of_range_is_bounded_and_said() -> None:
 
 def test_flags_that_are_not_active() -> None:
     """A flag of a later version is accepted and says so, once; a deprecated one its successor."""
-    assert _notices(proxy_port=9, leader_elect_resource_lock="leases", metrics_addr="0") == (
+    assert _notices(
+        leader_election_id="x", leader_elect_resource_lock="leases", metrics_addr="0"
+    ) == (
         "--metrics-addr is deprecated: use --metrics-bind-address",
         "--leader-elect-resource-lock is deprecated: it is ignored, leases are always used",
-        "--proxy-port is accepted but not active yet",
         "--metrics-addr is accepted but not active yet",
+        "--leader-election-id is accepted but not active yet",
     )
 
 

@@ -1,0 +1,1 @@
+"""The API proxy: what runs talk to."""
