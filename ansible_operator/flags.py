@@ -12,8 +12,6 @@ from ansible_operator import errors, gotext, kindenv, objects, settings
 
 _LOG_LEVELS = ("debug", "info", "error", "panic")
 _NOT_ACTIVE = (
-    "metrics_bind_address",
-    "metrics_addr",
     "metrics_secure",
     "metrics_require_rbac",
     "health_probe_bind_address",
@@ -61,6 +59,8 @@ def resolve(
         watches_file=Path(options.get("watches_file") or "watches.yaml"),
         namespaces=_namespaces(environ.get("WATCH_NAMESPACE", "")),
         proxy=_proxy(options),
+        metrics=_metrics(options),
+        release_orphaned_finalizers=options.get("release_orphaned_finalizers", False),
         ansible=_ansible(given),
         engine=_engine(given, cpus, watched),
         logs=log_settings(options),
@@ -155,6 +155,16 @@ def _proxy(options: Mapping[str, Any]) -> settings.ProxySettings:
         port=options.get("proxy_port", plain.port),
         allow_anonymous=options.get("proxy_allow_anonymous", plain.allow_anonymous),
         inject_owner_ref=options.get("inject_owner_ref", plain.inject_owner_ref),
+    )
+
+
+def _metrics(options: Mapping[str, Any]) -> settings.MetricsSettings:
+    plain = settings.MetricsSettings()
+    address = options.get("metrics_bind_address", options.get("metrics_addr"))
+    return settings.MetricsSettings(
+        bind_address=plain.bind_address if address is None else address,
+        bind_is_required=address is not None,
+        user_port=options.get("user_metrics_port", plain.user_port),
     )
 
 

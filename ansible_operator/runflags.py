@@ -1,7 +1,8 @@
 """Every flag of ``run``: name, type, help text and the default that the help names.
 
 Names and defaults are the incumbent's; what is ours alone is --kubeconfig, --run-timeout,
---runner-*, --max-concurrent-runs, --retry-*, --proxy-allow-anonymous and --loop-guard-*.
+--runner-*, --max-concurrent-runs, --retry-*, --proxy-allow-anonymous,
+--loop-guard-*, --user-metrics-port and --release-orphaned-finalizers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _PACE = "Pace and concurrency"
 _LOGS = "Logs (stderr)"
 _LEADER = "Leader election (accepted, not active yet)"
 _PROXY = "API proxy and dependents"
-_SERVED = "Metrics and health (accepted, not active yet)"
+_METRICS = "Metrics"
+_SERVED = "Health and secure metrics (accepted, not active yet)"
 
 FLAGS: list[click.Parameter] = [
     _flag(
@@ -244,13 +246,28 @@ FLAGS: list[click.Parameter] = [
         shown="10m",
     ),
     _flag(
+        "--release-orphaned-finalizers",
+        _WHAT,
+        "At start, remove finalizers that this operator has put on objects of kinds which are no "
+        "longer watched, where those are being deleted.",
+        type=_BOOLEAN,
+        shown="false",
+    ),
+    _flag(
         "--metrics-bind-address",
-        _SERVED,
-        "Address of the metrics; 0 for none.",
+        _METRICS,
+        "Address of /metrics, which is plain HTTP; 0 for none.",
         metavar="ADDRESS",
         shown=":8443",
     ),
-    _flag("--metrics-addr", _SERVED, "Deprecated: use --metrics-bind-address.", metavar="ADDRESS"),
+    _flag("--metrics-addr", _METRICS, "Deprecated: use --metrics-bind-address.", metavar="ADDRESS"),
+    _flag(
+        "--user-metrics-port",
+        _METRICS,
+        "Port on loopback that takes the metrics of roles (osdk_metric); 0 for none.",
+        type=click.IntRange(0, 65535),
+        shown="5050",
+    ),
     _flag("--metrics-secure", _SERVED, "Serve the metrics with TLS.", type=_BOOLEAN, shown="false"),
     _flag(
         "--metrics-require-rbac",

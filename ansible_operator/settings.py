@@ -81,12 +81,28 @@ class ProxySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricsSettings:
+    """Where metrics are served and taken in.
+
+    ``bind_address`` is ``host:port``, the host may be empty; ``0`` or an empty text is nowhere.
+    ``bind_is_required`` says that it was asked for, so that the operator must not start without
+    it. ``user_port`` is the port on loopback that takes the metrics of roles; 0 is none.
+    """
+
+    bind_address: str = ":8443"
+    bind_is_required: bool = False
+    user_port: int = 5050
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything ``run`` was told. ``namespaces`` is empty for all namespaces."""
 
     watches_file: Path = Path("watches.yaml")
     namespaces: tuple[str, ...] = ()
     proxy: ProxySettings = ProxySettings()
+    metrics: MetricsSettings = MetricsSettings()
+    release_orphaned_finalizers: bool = False
     ansible: AnsibleSettings = AnsibleSettings()
     engine: EngineSettings = EngineSettings()
     logs: LogSettings = LogSettings()

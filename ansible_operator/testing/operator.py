@@ -21,6 +21,8 @@ from ansible_operator.testing import process
 MARK = "ANSIBLE_OPERATOR_TEST_ID"
 """Environment variable by which everything that an operator started is found again."""
 
+_OWN_PORTS = ("--proxy-port=0", "--user-metrics-port=0", "--metrics-bind-address=0")
+
 GRACE = 20.0
 """Seconds between SIGTERM and SIGKILL; runs are given 10 s to end."""
 
@@ -138,12 +140,12 @@ def run_operator(
 ) -> Iterator[Operator]:
     """Run ``ansible-operator run ARGUMENTS`` in ``project`` for the length of the block.
 
-    Its API proxy has a free port, unless the arguments name one, so that operators may run side by
-    side. ``env`` adds to this process's environment or replaces parts of it. However the block
-    ends, the operator and everything that it started has ended afterwards; if the block fails, the
-    end of the operator's log is attached to the error.
+    Its API proxy has a free port and it serves no metrics, unless the arguments say otherwise, so
+    that operators may run side by side. ``env`` adds to this process's environment or replaces
+    parts of it. However the block ends, the operator and everything that it started has ended
+    afterwards; if the block fails, the end of the operator's log is attached to the error.
     """
-    argv = [sys.executable, "-m", "ansible_operator.cli", "run", "--proxy-port=0", *arguments]
+    argv = [sys.executable, "-m", "ansible_operator.cli", "run", *_OWN_PORTS, *arguments]
     with run_process(argv, project, {"KUBECONFIG": str(kubeconfig), **(env or {})}) as operator:
         yield operator
 

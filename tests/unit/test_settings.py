@@ -68,6 +68,9 @@ def test_every_flag_arrives() -> None:
         proxy_allow_anonymous=True,
         loop_guard_runs=0,
         loop_guard_window=60.0,
+        metrics_bind_address="127.0.0.1:1",
+        user_metrics_port=2,
+        release_orphaned_finalizers=True,
         ansible_verbosity=4,
         ansible_roles_path="/r",
         ansible_collections_path="/c",
@@ -86,6 +89,8 @@ def test_every_flag_arrives() -> None:
     )
     assert found.watches_file == Path("w.yaml")
     assert found.proxy == settings.ProxySettings(0, True, False)
+    assert found.metrics == settings.MetricsSettings("127.0.0.1:1", True, 2)
+    assert found.release_orphaned_finalizers
     assert (found.engine.loop_guard_runs, found.engine.loop_guard_window) == (0, 60)
     assert found.ansible == settings.AnsibleSettings(
         verbosity=4,
@@ -345,7 +350,6 @@ def test_flags_that_are_not_active() -> None:
     ) == (
         "--metrics-addr is deprecated: use --metrics-bind-address",
         "--leader-elect-resource-lock is deprecated: it is ignored, leases are always used",
-        "--metrics-addr is accepted but not active yet",
         "--leader-election-id is accepted but not active yet",
     )
 
