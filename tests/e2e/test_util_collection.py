@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +20,15 @@ import api
 import conftest
 import pytest
 import sample
+from prometheus_client import registry
 
+from ansible_operator import serving, usermetrics
 from ansible_operator.testing import controlplane
 
 pytestmark = pytest.mark.timeout(sample.TIMEOUT)
 BUNDLED = sample.ROOT / "ansible_operator/collections"
+EVENT = api.Kind("v1", "Event", "events")
+BOX = {"apiVersion": sample.ETCD, "kind": "EtcdCluster", "name": "box"}
 TIME = "2020-01-02T03:04:05Z"
 
 
@@ -29,6 +37,7 @@ class Plays:
 
     def __init__(self, server: api.Api, kubeconfig: Path, scratch: Path) -> None:
         self.server = server
+        self.environ: dict[str, str] = {}
         self._kubeconfig = kubeconfig
         self._scratch = scratch
 
@@ -62,6 +71,12 @@ class Plays:
         place = {"kind": "EtcdCluster", "name": "box", "namespace": self.server.namespace}
         return {"operator_sdk.util.k8s_status": {"api_version": sample.ETCD, **place, **options}}
 
+    def event(self, **options: Any) -> dict[str, Any]:
+        """A task that writes an Event about box."""
+        said = {"name": "said", "reason": "Tested", "message": "hello", "involvedObject": BOX}
+        options = {"namespace": self.server.namespace, **said, **options}
+        return {"operator_sdk.util.k8s_event": {k: v for k, v in options.items() if v is not None}}
+
     def box(self) -> dict[str, Any]:
         """The status of box."""
         found = self.server.get(sample.CLUSTER, "box")
@@ -76,6 +91,7 @@ class Plays:
             "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
             "ANSIBLE_HOME": str(self._scratch / "home"),
             "K8S_AUTH_KUBECONFIG": str(self._kubeconfig),
+            **self.environ,
         }
 
 
@@ -147,7 +163,7 @@ def test_k8s_status_fails_with_what_to_do(plays: Plays) -> None:
         plays.status(name="missing", status={"members": 1}),
         plays.status(namespace=None, status={"members": 1}),
         plays.status(status={"members": "five"}),
-        plays.status(status={"conditions": []}, conditions=[condition]),
+        plays.status(status={"conditions": [condition]}, conditions=[condition]),
         plays.status(conditions=[condition | {"reason": "Two words"}]),
         plays.status(conditions=[condition | {"reason": "a" * 60 + "!"}]),
         plays.status(conditions=[condition | {"lastTransitionTime": "2026-02-30T00:00:00Z"}]),
@@ -155,21 +171,163 @@ def test_k8s_status_fails_with_what_to_do(plays: Plays) -> None:
     )
     assert all(result["failed"] for result in results)
     words = [
-        "has no kind Nothing",
-        "has no status subresource",
-        "missing in etcd.example.com/v1alpha1 does not exist",
+        "Failed to find exact match for etcd.example.com/v1alpha1.Nothing: the API server has no",
+        "Resource v1.ConfigMap does not support the status subresource",
+        "Failed to retrieve requested object: EtcdCluster",
         "namespace is missing",
         "must be of type integer",
-        "given twice",
+        "conditions in both the 'status' and 'conditions' parameters",
+        "failed to validate: condition Ready: reason 'Two words' must be one word",
         "must be one word",
-        "must be one word",
-        "no RFC 3339 time",
+        "failed to validate: condition Ready: lastTransitionTime '2026-02-30T00:00:00Z' is no RFC",
         "value of status must be one of",
     ]
     for word, result in zip(words, results, strict=True):
         assert word in result["msg"]
-    assert (results[2]["error"]["status"], results[4]["error"]["status"]) == (404, 422)
+    assert (results[2]["error"]["status"], results[2]["error"]["reason"]) == (404, "Not Found")
+    assert "not found" in results[2]["error"]["body"]
+    assert results[4]["error"]["status"] == 422
+    assert results[6]["error"] == "Condition 'reason' must be a single, CamelCase word"
+    assert (
+        results[8]["error"] == "'lastTransitionTime' must be an RFC3339 compliant datetime string"
+    )
     assert plays.box()["members"] == 3
+
+
+def test_k8s_status_takes_what_old_roles_write(plays: Plays) -> None:
+    """Aliases, a space in times, and empty texts where a variable was not set."""
+    place = {"kind": "EtcdCluster", "name": "box", "namespace": plays.server.namespace}
+    times = {"lastHeartbeatTime": "", "lastTransitionTime": "2021-03-04 05:06:07+01:00"}
+    ready = {"type": "Ready", "status": "Unknown", "reason": "", **times}
+    old = {"api": sample.ETCD, "force": True, "replace_lists": True, "conditions": [ready]}
+    [result] = plays.run({"operator_sdk.util.k8s_status": {**place, **old}})
+    assert result["changed"], result
+    stored = {**ready, "lastTransitionTime": "2021-03-04T05:06:07+01:00"}
+    del stored["lastHeartbeatTime"]
+    assert plays.box() == {"conditions": [stored]}
+
+
+def test_k8s_event_counts_repetitions(plays: Plays) -> None:
+    """The same name and reason is one Event with a count; another reason begins anew."""
+    source = {"component": "test"}
+    results = plays.run(
+        plays.event(type="Warning", source=source, reportingComponent="example.com/test"),
+        plays.event(message="hello again"),
+        plays.event(message="not sent") | {"check_mode": True},
+        plays.event(reason="Other", merge_type=["merge"]),
+    )
+    assert [result["changed"] for result in results] == [True] * 4
+    first, second, tried, other = (result["result"] for result in results)
+    box = plays.server.get(sample.CLUSTER, "box")
+    assert box is not None
+    assert first["involvedObject"] == {
+        **BOX,
+        "namespace": plays.server.namespace,
+        "uid": box["metadata"]["uid"],
+        "resourceVersion": box["metadata"]["resourceVersion"],
+    }
+    assert [found["count"] for found in (first, second, tried, other)] == [1, 2, 3, 1]
+    assert second["firstTimestamp"] == first["firstTimestamp"] <= second["lastTimestamp"]
+    assert (second["message"], second["type"], second["source"]) == (
+        "hello again",
+        "Warning",
+        source,
+    )
+    assert second["reportingComponent"] == "example.com/test"
+    stored = plays.server.get(EVENT, "said")
+    assert stored is not None
+    assert (stored["reason"], stored["count"], stored["message"]) == ("Other", 1, "hello")
+
+
+def test_k8s_event_does_what_the_incumbent_only_promises(plays: Plays) -> None:
+    """A time makes a legal name, absent deletes, and an object that is not there is no failure."""
+    nothing = {"apiVersion": "v1", "kind": "Nothing", "name": "box"}
+    results = plays.run(
+        plays.event(appendTimestamp=True),
+        plays.event(appendTimestamp=True, involvedObject=None),
+        plays.event(involvedObject=nothing),
+        plays.event(state="absent") | {"check_mode": True},
+        plays.event(state="absent"),
+        plays.event(state="absent"),
+    )
+    one, two = results[0]["result"], results[1]["result"]
+    assert re.fullmatch(r"said\.[0-9a-f]{16}", one["metadata"]["name"])
+    assert one["metadata"]["name"] < two["metadata"]["name"]
+    assert (one["involvedObject"]["kind"], one["count"]) == ("EtcdCluster", 1)
+    assert two["involvedObject"] == {"namespace": plays.server.namespace}
+    assert results[2]["result"]["involvedObject"] == {
+        **nothing,
+        "namespace": plays.server.namespace,
+    }
+    assert [result["changed"] for result in results[3:]] == [True, True, False]
+    assert plays.server.get(EVENT, "said") is None
+
+
+def test_k8s_event_fails_with_what_to_do(plays: Plays) -> None:
+    """Bad options and refusals of the API server say what is wrong."""
+    results = plays.run(
+        plays.event(involvedObject={**BOX, "namespace": "elsewhere"}),
+        plays.event(namespace="missing"),
+        plays.event(state="absent", appendTimestamp=True),
+        plays.event(type="Loud"),
+        plays.event(involvedObject={"kind": "EtcdCluster"}),
+    )
+    assert all(result["failed"] for result in results)
+    words = [
+        "involvedObject.namespace",
+        "missing",
+        "whole name",
+        "value of type must be",
+        "missing required",
+    ]
+    for word, result in zip(words, results, strict=True):
+        assert word in result["msg"]
+    assert [result["error"]["status"] for result in results[:2]] == [422, 404]
+
+
+@pytest.fixture
+def taken() -> Iterator[serving.Serving]:
+    """An intake of metrics on a free port, which also shows them."""
+    shown = registry.CollectorRegistry()
+    found = serving.Serving(
+        shown, usermetrics.UserMetrics(shown), metrics="127.0.0.1:0", intake=_free()
+    )
+    found.start()
+    yield found
+    found.stop()
+
+
+def test_osdk_metric(plays: Plays, taken: serving.Serving) -> None:
+    """What tasks send is what is shown; without an address the variable of the run holds."""
+    plays.environ = taken.environ
+    results = plays.run(
+        metric("ups_total", counter={"increment": True}),
+        metric("ups_total", counter={"add": 2.5}),
+        metric("ups_total", counter={"increment": True}) | {"check_mode": True},
+        metric("level", gauge={"set": 5}),
+        metric("level", gauge={"set": 0}),
+        metric("spent", summary={"observe": 2}),
+        metric("empty", histogram={}),
+        metric("ups_total", gauge={}),
+        metric("ups_total", counter={"add": -1}),
+        metric("level"),
+        metric("level", gauge={}, counter={}),
+        metric("level", gauge={}, address=f"http://127.0.0.1:{_free()}/metrics"),
+    )
+    assert [result["changed"] for result in results[:7]] == [True] * 7, results
+    with urllib.request.urlopen(f"http://127.0.0.1:{taken.metrics_port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    assert {"ups_total 3.5", "level 0", "spent_sum 2", "empty_count 0"} <= set(lines)
+    assert all(result["failed"] for result in results[7:])
+    assert [result.get("status_code") for result in results[7:]] == [400, 400, None, None, -1]
+    words = ["cannot change metric type", "cannot decrease", "one of the following", "mutually"]
+    for word, result in zip([*words, "refused"], results[7:], strict=True):
+        assert word in result["msg"]
+
+
+def metric(name: str, **options: Any) -> dict[str, Any]:
+    """A task that sends a metric."""
+    return {"operator_sdk.util.osdk_metric": {"name": name, "description": "Tested", **options}}
 
 
 def test_requeue_after_takes_whole_hours_minutes_and_seconds(plays: Plays) -> None:
@@ -182,3 +340,9 @@ def test_requeue_after_takes_whole_hours_minutes_and_seconds(plays: Plays) -> No
     for result in results[len(good) :]:
         assert result["failed"]
         assert "such as 30s, 5m or 1h30m" in result["msg"]
+
+
+def _free() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port

@@ -9,8 +9,8 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: k8s_status
 short_description: Write the status of a Kubernetes object
-version_added: 0.1.0
-author: The ansible-operator authors
+version_added: 0.6.0
+author: The ansible-operator authors (!UNKNOWN)
 description:
   - Writes into C(status) of an object through its status subresource.
   - What is not named stays as it is, unless O(replace=true). Conditions are merged by their type.
@@ -57,13 +57,13 @@ options:
         choices: ["True", "False", "Unknown"]
         required: true
       reason:
-        description: One word in CamelCase for programs.
+        description: One word in CamelCase for programs. Digits, V(_), V(,) and V(:) are allowed within.
         type: str
       message:
         description: A sentence for people.
         type: str
       lastHeartbeatTime:
-        description: When the condition was last looked at (RFC 3339).
+        description: When the condition was last looked at (RFC 3339, a space may stand for the T).
         type: str
       lastTransitionTime:
         description:
@@ -122,7 +122,9 @@ result:
   returned: success
   type: dict
 error:
-  description: What the API server answered, where it refused.
+  description:
+    - What the API server answered, where it refused.
+    - A text instead where a condition of O(conditions) cannot be used.
   returned: failure
   type: dict
   contains:
@@ -137,24 +139,13 @@ error:
       type: str
 """
 
-import copy
-import json
 import re
 from datetime import datetime, timezone
 
-from ansible_collections.kubernetes.core.plugins.module_utils.args_common import AUTH_ARG_SPEC
-from ansible_collections.kubernetes.core.plugins.module_utils.k8s.client import get_api_client
-from ansible_collections.kubernetes.core.plugins.module_utils.k8s.core import AnsibleK8SModule
-from ansible_collections.kubernetes.core.plugins.module_utils.k8s.exceptions import CoreException
+from ansible_collections.operator_sdk.util.plugins.module_utils import api
 
 try:
-    from kubernetes.dynamic.exceptions import (
-        ConflictError,
-        DynamicApiError,
-        NotFoundError,
-        ResourceNotFoundError,
-        ResourceNotUniqueError,
-    )
+    from kubernetes.dynamic.exceptions import ConflictError, NotFoundError
 except ImportError:
     pass  # AnsibleK8SModule says which library is missing
 
@@ -182,59 +173,54 @@ OPTIONS = {
     "replace": {"type": "bool", "default": False, "aliases": ["force"]},
     "replace_lists": {"type": "bool", "default": False},
 }
-TRIES = 5
-
-
-class Failure(Exception):
-    """The task fails with this text and these further results."""
-
-    def __init__(self, msg, **results):
-        super().__init__(msg)
-        self.results = results
+TWICE = "You cannot specify conditions in both the 'status' and 'conditions' parameters"
+INVALID = "The specified conditions failed to validate: condition %s: "
 
 
 def main():
     """Read the options, write the status, report."""
-    module = AnsibleK8SModule(
-        argument_spec={**copy.deepcopy(AUTH_ARG_SPEC), **OPTIONS}, supports_check_mode=True
-    )
-    try:
-        wanted = wanted_status(module.params)
-        module.exit_json(**run(module, get_api_client(module), wanted))
-    except Failure as failure:
-        module.fail_json(msg=str(failure), **failure.results)
-    except DynamicApiError as error:
-        module.fail_json(msg="%s: %s" % (title(module.params), summary(error)), error=answer(error))
-    except CoreException as error:
-        module.fail_from_exception(error)
+    api.run(OPTIONS, work, title)
+
+
+def work(module, client):
+    """Check the options and write; the results of the task."""
+    return write_status(module, client, wanted_status(module.params))
 
 
 def wanted_status(params):
     """The status map that the options ask for; conditions without the fields that were not given."""
     wanted = dict(params["status"] or {})
-    if params["conditions"] is not None:
-        if "conditions" in wanted:
-            raise Failure("conditions are given twice, in 'status' and in 'conditions'; use one of them")
+    if params["conditions"]:
+        if wanted.get("conditions"):
+            raise api.Failure(TWICE)
         wanted["conditions"] = [checked(condition) for condition in params["conditions"]]
     return wanted
 
 
 def checked(condition):
     """The condition without empty options, if reason and times are legal."""
-    found = {key: value for key, value in condition.items() if value is not None}
-    if "reason" in found and not REASON.fullmatch(found["reason"]):
-        raise Failure(
-            "condition %s: reason %r must be one word that starts with a letter and holds only "
-            "letters, digits, '_', ',' and ':', such as AllMembersReady"
-            % (found["type"], found["reason"])
+    found = {k: v for k, v in api.given(condition).items() if v or k not in TIMES}
+    if found.get("reason") and not REASON.fullmatch(found["reason"]):
+        raise api.Failure(
+            INVALID % found["type"]
+            + "reason %r must be one word that starts with a letter and holds only letters, "
+            "digits, '_', ',' and ':', such as AllMembersReady" % found["reason"],
+            error="Condition 'reason' must be a single, CamelCase word",
         )
     for key in TIMES:
-        if key in found and not is_time(found[key]):
-            raise Failure(
-                "condition %s: %s %r is no RFC 3339 time such as 2026-01-31T13:45:00Z"
-                % (found["type"], key, found[key])
-            )
+        if key in found:
+            found[key] = checked_time(found["type"], key, found[key])
     return found
+
+
+def checked_time(name, key, text):
+    """The time with a T between day and time, as the API server wants it."""
+    if not is_time(text):
+        raise api.Failure(
+            INVALID % name + "%s %r is no RFC 3339 time such as 2026-01-31T13:45:00Z" % (key, text),
+            error="'%s' must be an RFC3339 compliant datetime string" % key,
+        )
+    return "T".join((text[:10], text[11:]))
 
 
 def is_time(text):
@@ -248,10 +234,10 @@ def is_time(text):
     return True
 
 
-def run(module, client, wanted):
+def write_status(module, client, wanted):
     """Write, and write again if somebody else was faster; the results of the task."""
     resource = find(client, module.params)
-    for attempt in range(TRIES):
+    for attempt in range(api.TRIES):
         before = read(client, resource, module.params)
         old = before.get("status") or {}
         new = compute(old, wanted, module.params["replace"], now())
@@ -260,7 +246,7 @@ def run(module, client, wanted):
         try:
             after = write(client, resource, before, old, new, module.params["replace"])
         except ConflictError:
-            if attempt == TRIES - 1:
+            if attempt == api.TRIES - 1:
                 raise
             continue
         return results(module, wanted, before, after)
@@ -268,26 +254,16 @@ def run(module, client, wanted):
 
 
 def find(client, params):
-    """The kind with its status subresource. A discovery cache may be older than the CRD."""
-    for fresh in (False, True):
-        if fresh:
-            client.client.resources.invalidate_cache()
-        try:
-            resource = client.resource(params["kind"], params["api_version"])
-        except (ResourceNotFoundError, ResourceNotUniqueError):
-            raise Failure(
-                "the API server has no kind %s in %s. Check both, and that the "
-                "CustomResourceDefinition is installed." % (params["kind"], params["api_version"])
-            ) from None
-        if "status" in resource.subresources:
-            break
-    else:
-        raise Failure(
-            "%s in %s has no status subresource. Add 'subresources: {status: {}}' to this version "
-            "in the CustomResourceDefinition." % (params["kind"], params["api_version"])
+    """The kind with its status subresource."""
+    kind, api_version = params["kind"], params["api_version"]
+    resource = api.find(client, kind, api_version, lambda found: "status" in found.subresources)
+    if "status" not in resource.subresources:
+        raise api.Failure(
+            "Resource %s.%s does not support the status subresource. Add 'subresources: "
+            "{status: {}}' to this version in the CustomResourceDefinition." % (api_version, kind)
         )
     if resource.namespaced and not params["namespace"]:
-        raise Failure("namespace is missing: objects of kind %s live in namespaces" % params["kind"])
+        raise api.Failure("namespace is missing: objects of kind %s live in namespaces" % kind)
     return resource
 
 
@@ -296,7 +272,10 @@ def read(client, resource, params):
     try:
         return client.get(resource, name=params["name"], namespace=params["namespace"]).to_dict()
     except NotFoundError as error:
-        raise Failure("%s does not exist" % title(params), error=answer(error)) from None
+        raise api.Failure(
+            "Failed to retrieve requested object: %s does not exist" % title(params),
+            error=api.answer(error),
+        ) from None
 
 
 def compute(old, wanted, replace, moment):
@@ -331,7 +310,7 @@ def merge_conditions(old, wanted, replace, moment):
     new = [] if replace else list(old)
     for condition in wanted:
         if not isinstance(condition, dict) or "type" not in condition:
-            raise Failure("status.conditions: %r is no condition, it has no type" % (condition,))
+            raise api.Failure("status.conditions: %r is no condition, it has no type" % (condition,))
         present = [c for c in old if isinstance(c, dict) and c.get("type") == condition["type"]]
         entry = with_transition(present[-1] if present else {}, condition, moment)
         places = [n for n, c in enumerate(new) if isinstance(c, dict) and c.get("type") == entry["type"]]
@@ -404,28 +383,7 @@ def now():
 
 def title(params):
     """How messages name the object."""
-    path = "/".join(part for part in (params["namespace"], params["name"]) if part)
-    return "%s %s in %s" % (params["kind"], path, params["api_version"])
-
-
-def summary(error):
-    """One line on what the API server refused, in its own words where it sent a Status object."""
-    text = text_of(error.body)
-    try:
-        text = json.loads(text)["message"]
-    except (ValueError, TypeError, KeyError):
-        pass
-    return "the API server answered %s %s: %s" % (error.status, error.reason, text)
-
-
-def answer(error):
-    """The API server's answer as data."""
-    return {"status": error.status, "reason": error.reason, "body": text_of(error.body)}
-
-
-def text_of(body):
-    """The body of an answer as text."""
-    return body.decode("utf-8", "replace") if isinstance(body, bytes) else str(body)
+    return api.place(params["kind"], params["api_version"], params["namespace"], params["name"])
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: requeue_after
 short_description: Reconcile the same object again after a time
-version_added: 0.1.0
-author: The ansible-operator authors
+version_added: 0.6.0
+author: The ansible-operator authors (!UNKNOWN)
 description:
   - Tells the operator that runs this role or playbook to reconcile the object again after O(time).
   - The module itself does nothing. The operator notices its result when the task has ended well,
