@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +21,21 @@ PRIMARY = "operator-sdk/primary-resource"
 
 PRIMARY_TYPE = "operator-sdk/primary-resource-type"
 """Its companion: ``Kind.group`` of the owner, only ``Kind`` for the core group."""
+
+CONTROLLERS_DOMAINS = frozenset(
+    f"{name}.kubernetes.io"
+    for name in (
+        "autoscaling.alpha",
+        "batch",
+        "control-plane.alpha",
+        "deployment",
+        "endpoints",
+        "pv",
+        "volume",
+        "volume.beta",
+    )
+)
+"""Domains of annotations in which the cluster's own controllers keep notes, so to say status."""
 
 
 class Tie(enum.Enum):
@@ -89,13 +105,17 @@ class OwnerReference:
 
 @dataclass(frozen=True, slots=True)
 class FieldsEntry:
-    """One entry of ``metadata.managedFields``; ``fields`` is a fingerprint."""
+    """One entry of ``metadata.managedFields``; ``fields`` is a fingerprint.
+
+    ``content`` says that there are fields among them other than metadata and status.
+    """
 
     manager: str
     operation: str
     subresource: str
     time: str
     fields: str
+    content: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +123,8 @@ class Digest:
     """What is remembered of a child. Everything is from its metadata.
 
     ``primary`` and ``primary_type`` are the two annotations. ``metadata`` is a fingerprint of the
-    metadata without resourceVersion, generation and managedFields.
+    metadata without resourceVersion, generation, managedFields and the notes that the cluster's
+    controllers keep in annotations (``CONTROLLERS_DOMAINS``).
     """
 
     namespace: str
@@ -166,40 +187,49 @@ class Informers(Protocol):
 def digest(obj: Mapping[str, Any]) -> Digest:
     """What is remembered of an object, or of its metadata alone (PartialObjectMetadata)."""
     meta = objects.metadata(obj)
-    kept = {
-        key: value
-        for key, value in meta.items()
-        if key not in ("resourceVersion", "generation", "managedFields", "selfLink")
-    }
     annotations = objects.annotations(obj)
     return Digest(
-        namespace=objects.namespace(obj),
+        namespace=sys.intern(objects.namespace(obj)),
         name=objects.name(obj),
         uid=objects.uid(obj),
         resource_version=objects.resource_version(obj),
         generation=objects.generation(obj),
         deleted=objects.is_deleted(obj),
         owners=tuple(_reference(entry) for entry in meta.get("ownerReferences") or ()),
-        primary=str(annotations.get(PRIMARY) or ""),
-        primary_type=str(annotations.get(PRIMARY_TYPE) or ""),
-        metadata=_fingerprint(kept),
+        primary=_shared(annotations.get(PRIMARY)),
+        primary_type=_shared(annotations.get(PRIMARY_TYPE)),
+        metadata=_fingerprint(_kept(meta, annotations)),
         entries=tuple(_entry(entry) for entry in meta.get("managedFields") or ()),
     )
 
 
+def _kept(meta: Mapping[str, Any], annotations: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata that tells of a change. Without annotations is the same as with none."""
+    volatile = ("resourceVersion", "generation", "managedFields", "selfLink", "annotations")
+    kept = {key: value for key, value in meta.items() if key not in volatile}
+    notes = {k: v for k, v in annotations.items() if k.partition("/")[0] not in CONTROLLERS_DOMAINS}
+    return {**kept, "annotations": notes} if notes else kept
+
+
 def _reference(entry: Mapping[str, Any]) -> OwnerReference:
     group = str(entry.get("apiVersion") or "").rpartition("/")[0]
-    kind, name, uid = (str(entry.get(key) or "") for key in ("kind", "name", "uid"))
-    return OwnerReference(group, kind, name, uid)
+    kind, name, uid = (_shared(entry.get(key)) for key in ("kind", "name", "uid"))
+    return OwnerReference(sys.intern(group), kind, name, uid)
 
 
 def _entry(entry: Mapping[str, Any]) -> FieldsEntry:
     manager, operation, subresource, time = (
-        str(entry.get(key) or "") for key in ("manager", "operation", "subresource", "time")
+        _shared(entry.get(key)) for key in ("manager", "operation", "subresource", "time")
     )
-    return FieldsEntry(
-        manager, operation, subresource, time, _fingerprint(entry.get("fieldsV1") or {})
-    )
+    fields = entry.get("fieldsV1") or {}
+    content = not {"f:metadata", "f:status"}.issuperset(fields)
+    fingerprint = sys.intern(_fingerprint(fields))
+    return FieldsEntry(manager, operation, subresource, time, fingerprint, content)
+
+
+def _shared(value: Any) -> str:
+    """A text that many objects have; it is kept once for all of them, and as long as they are."""
+    return sys.intern(str(value or ""))
 
 
 def _fingerprint(value: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib import parse
@@ -17,7 +18,7 @@ from kubernetes import client
 from kubernetes.client import exceptions, rest
 
 from ansible_operator import __version__, errors, objects
-from ansible_operator.kube import connection
+from ansible_operator.kube import connection, streaming
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -34,6 +35,15 @@ _BY_STATUS: Mapping[int, type[errors.KubeError]] = {
     422: errors.InvalidError,
     429: errors.ServerError,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RawAnswer:
+    """A successful answer as it came. Names of ``headers`` are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class Client:
@@ -74,25 +84,78 @@ class Client:
         query: Mapping[str, str] | None = None,
         body: Any = None,
         content_type: str = JSON,
+        accept: str = JSON,
         timeout: tuple[float, float] = TIMEOUT,
     ) -> objects.Obj:
         """Ask for ``path`` (which begins with a slash) and return the parsed answer.
 
-        ``body`` is what ``json.dumps`` takes; ``timeout`` is (connect, read) in seconds. Raises
-        the KubeError that fits the answer, UnreachableError if there was none, or
-        UnauthorizedError if there were no credentials to ask with.
+        ``body`` is what ``json.dumps`` takes; ``accept`` names a form of JSON; ``timeout`` is
+        (connect, read) in seconds. Raises the KubeError that fits the answer, UnreachableError if
+        there was none, or UnauthorizedError if there were no credentials to ask with.
         """
-        what = f"{method} {path}"
+        url = f"{path}?{parse.urlencode(query)}" if query else path
+        answer = self._exchange(method, url, body, content_type, accept, timeout)
+        return self._parse(answer, f"{method} {path}")
+
+    def exchange(
+        self, method: str, path: str, *, body: Any = None, content_type: str = JSON, accept: str
+    ) -> RawAnswer:
+        """Like :meth:`request`, but the answer stays as it is, in the form that ``accept`` names.
+
+        Raises as :meth:`request` does for what is no success.
+        """
+        answer = self._exchange(method, path, body, content_type, accept, TIMEOUT)
+        self._check(answer, f"{method} {path}")
+        headers = {key.lower(): str(value) for key, value in answer.headers.items()}
+        return RawAnswer(answer.status, headers, answer.data or b"")
+
+    def stream(
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        accept: str = JSON,
+        timeout: tuple[float, float] = TIMEOUT,
+    ) -> streaming.Stream:
+        """GET whose answer is read as it comes; nothing is tried again but for new credentials.
+
+        ``timeout`` is (connect, read) in seconds, the second for each wait for the next piece.
+        Raises as :meth:`request`; errors have ``retry_after`` where the server said so.
+        """
+        what = f"GET {path}"
         url = f"{path}?{parse.urlencode(query)}" if query else path
         session = self._session
-        answer = self._send(session, method, url, body, content_type, timeout, what)
+        answer = self._open(session, url, accept, timeout, what)
         if answer.status == 401 and (fresh := self._renewed(session)) is not None:
-            answer = self._send(fresh, method, url, body, content_type, timeout, what)
-        return self._parse(answer, what)
+            answer.close()
+            answer = self._open(fresh, url, accept, timeout, what)
+        stream = streaming.Stream(answer, lambda exc: unreachable(self.server, what, exc))
+        if 200 <= answer.status <= 299:
+            return stream
+        with stream:
+            content = _json(stream.read())
+        after = _seconds(answer.headers.get("Retry-After", ""))
+        where = f"{what} at {self.server}"
+        raise failure(answer.status, content, where, self._source, retry_after=after)
 
     def close(self) -> None:
         """Close the idle connections."""
         self._session.close()  # type: ignore[no-untyped-call]
+
+    def _exchange(
+        self,
+        method: str,
+        url: str,
+        body: Any,
+        content_type: str,
+        accept: str,
+        timeout: tuple[float, float],
+    ) -> rest.RESTResponse:
+        session, what = self._session, f"{method} {url.partition('?')[0]}"
+        answer = self._send(session, method, url, body, content_type, accept, timeout, what)
+        if answer.status == 401 and (fresh := self._renewed(session)) is not None:
+            answer = self._send(fresh, method, url, body, content_type, accept, timeout, what)
+        return answer
 
     def _send(
         self,
@@ -101,10 +164,11 @@ class Client:
         url: str,
         body: Any,
         content_type: str,
+        accept: str,
         timeout: tuple[float, float],
         what: str,
     ) -> rest.RESTResponse:
-        headers = {"Accept": JSON, "User-Agent": f"ansible-operator/{__version__}"}
+        headers = {"Accept": accept, "User-Agent": f"ansible-operator/{__version__}"}
         if body is not None:
             headers["Content-Type"] = content_type
         if value := self._authorization(session, what):
@@ -117,6 +181,30 @@ class Client:
             raise unreachable(server, what, exc) from exc
         return answer
 
+    def _open(
+        self,
+        session: client.ApiClient,
+        url: str,
+        accept: str,
+        timeout: tuple[float, float],
+        what: str,
+    ) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": accept, "User-Agent": f"ansible-operator/{__version__}"}
+        if value := self._authorization(session, what):
+            headers["Authorization"] = value
+        server = session.configuration.host
+        try:
+            return session.rest_client.pool_manager.request(
+                "GET",
+                server + url,
+                headers=headers,
+                timeout=urllib3.Timeout(connect=timeout[0], read=timeout[1]),
+                retries=False,
+                preload_content=False,
+            )
+        except (urllib3.exceptions.HTTPError, OSError) as exc:
+            raise unreachable(server, what, exc) from exc
+
     def _authorization(self, session: client.ApiClient, what: str) -> str:
         try:
             return connection.authorization(session.configuration)
@@ -126,13 +214,14 @@ class Client:
                 f" {self._source}"
             ) from exc
 
-    def _parse(self, answer: rest.RESTResponse, what: str) -> objects.Obj:
-        try:
-            content = json.loads(answer.data or b"")
-        except ValueError:
-            content = None
+    def _check(self, answer: rest.RESTResponse, what: str) -> None:
         if not 200 <= answer.status <= 299:
+            content = _json(answer.data or b"")
             raise failure(answer.status, content, f"{what} at {self.server}", self._source)
+
+    def _parse(self, answer: rest.RESTResponse, what: str) -> objects.Obj:
+        self._check(answer, what)
+        content = _json(answer.data or b"")
         if not isinstance(content, dict):
             raise errors.KubeError(
                 f"{self.server} answered {what} with something that is not a JSON object;"
@@ -159,7 +248,9 @@ class Client:
         configuration.keep_alive = True
         configuration.retries = _retries()
         try:
-            return client.ApiClient(configuration)
+            session = client.ApiClient(configuration)
+            streaming.interruptible(session.rest_client.pool_manager)
+            return session
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as exc:
             raise errors.ConfigError(f"cannot use {self._source}: {exc}") from exc
 
@@ -184,7 +275,12 @@ def _retries() -> urllib3.Retry:
 
 
 def failure(
-    status: int, content: Any, what: str, source: connection.Source | str = ""
+    status: int,
+    content: Any,
+    what: str,
+    source: connection.Source | str = "",
+    *,
+    retry_after: float = 0.0,
 ) -> errors.KubeError:
     """The error for an answer that is not a success; ``content`` is its parsed body or None."""
     answer = content if isinstance(content, dict) else {}
@@ -198,12 +294,31 @@ def failure(
         str(cause.get("field") or "") for cause in causes or () if isinstance(cause, dict)
     )
     text = f"{message} ({what}: {status} {reason}".rstrip() + f"){hint}"
-    return kind(text, status=status, reason=reason, fields=tuple(f for f in fields if f))
+    return kind(
+        text,
+        status=status,
+        reason=reason,
+        fields=tuple(f for f in fields if f),
+        retry_after=retry_after,
+    )
 
 
 def unreachable(server: str, what: str, cause: Exception) -> errors.UnreachableError:
     """The error for a request that got no answer."""
     return errors.UnreachableError(f"no answer from {server}: {_words(cause)} ({what})")
+
+
+def _json(data: bytes) -> Any:
+    """Parsed, or None if it cannot be."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def _seconds(text: str) -> float:
+    """A Retry-After that is a number; API servers send no dates."""
+    return float(text) if text.isascii() and text.isdecimal() else 0.0
 
 
 def _words(exc: BaseException) -> str:
