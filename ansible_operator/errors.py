@@ -99,14 +99,23 @@ class KubeError(OperatorError):
     ``status`` is the HTTP status (0 when there was no answer), ``reason`` the machine-readable
     reason of the server's Status object (``""`` when there was none), ``fields`` the paths of the
     fields that the server rejected, as it names them (``status.conditions[0].reason``).
+    ``retry_after`` are the seconds after which the server wants to be asked again, 0 where it is
+    not known.
     """
 
     def __init__(
-        self, message: str, *, status: int = 0, reason: str = "", fields: tuple[str, ...] = ()
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        reason: str = "",
+        fields: tuple[str, ...] = (),
+        retry_after: float = 0.0,
     ) -> None:
         self.status = status
         self.reason = reason
         self.fields = fields
+        self.retry_after = retry_after
         super().__init__(message)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ansible_operator import objects, selector, targets
+from ansible_operator import fieldpath, objects, reference, selector, targets
 
 DEFAULT_MAX_RUNNER_ARTIFACTS = 20
 
@@ -44,6 +44,9 @@ class Watch:
     watch_annotations_changes: bool = False
     mark_unsafe: bool = False
     cancel_on_change: bool = False
+    run_once_per_generation: bool = False
+    watch_status_paths: tuple[fieldpath.FieldPath, ...] = ()
+    references: tuple[reference.Reference, ...] = ()
     blacklist: frozenset[objects.GVK] = frozenset()
     selector: selector.Selector | None = None
     finalizer: Finalizer | None = None

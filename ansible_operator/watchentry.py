@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ansible_operator import errors, objects, selector, targets, watch
+from ansible_operator import errors, fieldpath, objects, reference, selector, targets, watch
 from ansible_operator.section import Section
 
 _KEYS = (
@@ -30,6 +30,9 @@ _KEYS = (
     "watchAnnotationsChanges",
     "markUnsafe",
     "cancelOnChange",
+    "runOncePerGeneration",
+    "watchStatusPaths",
+    "references",
     "blacklist",
     "selector",
     "finalizer",
@@ -38,7 +41,6 @@ _WORKERS = (
     "set the environment variable MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP> "
     "or --max-concurrent-reconciles"
 )
-_NOT_ACTIVE = ("watchDependentResources", "watchClusterScopedResources")
 _ADVICE = {
     "maxConcurrentReconciles": _WORKERS,
     "maxWorkers": _WORKERS,
@@ -60,9 +62,6 @@ class Entry:
         """The watch; raises :class:`errors.WatchesError` that lists all problems of the entry."""
         entry = self.section
         entry.expect(_KEYS, _ADVICE)
-        for key in _NOT_ACTIVE:
-            if entry.given(key) and entry.text(key) in ("true", "yes", "on"):
-                entry.caution(key, "accepted, but dependents are not watched yet")
         values: dict[str, Any] = {}
         problems: list[errors.WatchesError] = []
         for name, read in self._readers().items():
@@ -93,6 +92,9 @@ class Entry:
             "watch_annotations_changes": flag(self._flag, "watchAnnotationsChanges"),
             "mark_unsafe": flag(self._flag, "markUnsafe"),
             "cancel_on_change": flag(self._flag, "cancelOnChange"),
+            "run_once_per_generation": self._once,
+            "watch_status_paths": lambda: tuple(self._status_paths()),
+            "references": self._references,
             "blacklist": lambda: frozenset(self._blacklist()),
             "selector": self._selector,
             "finalizer": self._finalizer,
@@ -120,6 +122,39 @@ class Entry:
     def _flag(self, key: str, *, default: bool = False) -> bool:
         found = self.section.flag(key)
         return default if found is None else found
+
+    def _once(self) -> bool:
+        key = "runOncePerGeneration"
+        once = self._flag(key)
+        if once and not self._flag("manageStatus", default=True):
+            self.section.caution(
+                key,
+                "with manageStatus: false nothing remembers what was run, so each start of the "
+                "operator runs every object again",
+            )
+        return once
+
+    def _status_paths(self) -> Iterable[fieldpath.FieldPath]:
+        key = "watchStatusPaths"
+        for text in self.section.texts(key):
+            path = _field_path(self.section, key, text)
+            if path.steps[0] != "status":
+                raise self.section.error(
+                    key, f'"{text}" is not in the status', "Write for example status.phase"
+                )
+            yield path
+
+    def _references(self) -> tuple[reference.Reference, ...]:
+        found: list[reference.Reference] = []
+        problems: list[errors.WatchesError] = []
+        for item in self.section.sections("references"):
+            try:
+                found.append(_reference(item))
+            except errors.WatchesError as error:
+                problems.append(error)
+        if problems:
+            raise errors.WatchesError.all(problems)
+        return tuple(found)
 
     def _gvk(self) -> objects.GVK:
         entry = self.section
@@ -209,3 +244,30 @@ def _requirement(
         return selector.requirement(key, operator, tuple(values))
     except selector.SelectorError as error:
         raise where.error(field or error.field, error.problem, error.hint) from error
+
+
+def _reference(item: Section) -> reference.Reference:
+    item.expect(("path", "kind", "group", "version", "namespace"))
+    for key, example in (("path", "spec.tls.secretName"), ("kind", "Secret")):
+        if not item.text(key):
+            raise item.error(key, f"the {key} is missing", f"Add for example '{key}: {example}'")
+    path = _field_path(item, "path", item.text("path"))
+    namespace = None
+    if item.text("namespace"):
+        namespace = _field_path(item, "namespace", item.text("namespace"))
+        if not reference.belongs(namespace, path):
+            raise item.error(
+                "namespace",
+                f'"{namespace}" goes through another list than "{path}"',
+                "Up to its last [*] it must be the same as path",
+            )
+    gvk = objects.GVK(item.text("group"), item.text("version") or "v1", item.text("kind"))
+    return reference.Reference(path, gvk, namespace)
+
+
+def _field_path(where: Section, key: str, text: str) -> fieldpath.FieldPath:
+    try:
+        return fieldpath.parse(text)
+    except fieldpath.FieldPathError as error:
+        hint = "Write a path such as spec.users[*].secretName; names with dots go in ['...']"
+        raise where.error(key, str(error), hint) from error

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 import structlog
 
 from ansible_operator import durations, errors, objects, settings, watches
-from ansible_operator.control import backoff, predicates, queue, reconciler
+from ansible_operator.control import backoff, hearing, predicates, queue, reconciler
 from ansible_operator.control.priority import Priority
 
 CANCEL_WAIT = 15.0
@@ -45,6 +45,10 @@ class Reconciles(Protocol):
         """Only see whether the object is still there; raises where that could not be seen."""
         ...
 
+    def origin(self, key: objects.ObjectKey, version: str) -> str:
+        """The resourceVersion from which own status writes have made this one, or the same."""
+        ...
+
 
 class Controller:
     """Hears of changes from any thread and reconciles in its own worker threads.
@@ -52,6 +56,12 @@ class Controller:
     ``watched`` are all kinds that may be observed and enqueued. There are as many workers as runs
     may be active over all kinds. ``clock`` is a monotonic clock in seconds. ``retired`` tells of a
     kind that its objects are run under another version of it by now: what is queued is dropped.
+
+    Called in the thread where it happens, without a lock held, so they must be quick and safe to
+    call from several: ``on_edit`` when a known object was edited, ``on_forget`` when an object is
+    gone or no longer ours, ``on_retire`` when a kind is, and ``listeners`` with every event that
+    is observed, except late news of an object whose successor was seen already. ``own_write``
+    tells whether a run has written its own object as it is now.
     """
 
     def __init__(
@@ -61,17 +71,26 @@ class Controller:
         options: settings.Settings,
         clock: Callable[[], float] = time.monotonic,
         retired: Callable[[objects.GVK], bool] = lambda gvk: False,
+        *,
+        on_edit: Callable[[objects.ObjectKey], None] = lambda key: None,
+        on_forget: Callable[[objects.ObjectKey], None] = lambda key: None,
+        on_retire: Callable[[objects.GVK], None] = lambda gvk: None,
+        listeners: Iterable[hearing.Listener] = (),
+        own_write: hearing.OwnWrite = lambda key, digest: False,
     ) -> None:
         engine = options.engine
         self._retired = retired
+        self._on_forget = on_forget
+        self._on_retire = on_retire
+        self._hearing = hearing.Hearing(on_edit, listeners, own_write, reconciler_.origin)
         cap = functools.cache(options.workers)
         self.queue = queue.WorkQueue(cap, engine.max_concurrent_runs, clock)
         self.backoff = backoff.Backoff(engine.backoff_floor, engine.backoff_ceiling)
         self._reconciler = reconciler_
         self._watches = {watch.gvk: watch for watch in watched}
         self._lock = threading.RLock()  # hurry() may come as a signal while stop() holds it
-        self._seen: dict[objects.ObjectKey, predicates.Seen] = {}
         self._cancels: dict[objects.ObjectKey, reconciler.Cancel] = {}
+        self._held: dict[objects.ObjectKey, list[hearing.Heard]] = {}
         self._stopping = False
         self._workers = [
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
@@ -85,16 +104,22 @@ class Controller:
         """
         key = objects.key_of(obj, watch.gvk)
         with self._lock:
-            before = self._seen.get(key)
-            after, priority = predicates.decide(before, event_type, obj, watch)
-            self._remember(key, after)
             cancel = self._cancels.get(key)
-        if priority is None:
+        heard = self._hearing.hear(watch, event_type, obj)
+        if heard.priority is None or (heard.digest is not None and self._wait(key, heard)):
             return
-        self.enqueue(key, priority)
+        self.enqueue(key, heard.priority)
         # Queued before it is cancelled: the pass that is cancelled counts on the one that follows.
-        if cancel and watch.cancel_on_change and before is not None and not before.deleted:
+        if cancel and heard.ends_run:
             cancel.request(reconciler.Why.SUPERSEDED)
+
+    def _wait(self, key: objects.ObjectKey, heard: hearing.Heard) -> bool:
+        """Whether a change of the status asks for nothing, or for nothing before the run's end."""
+        with self._lock:
+            if key in self._cancels:
+                self._held.setdefault(key, []).append(heard)
+                return True
+        return heard.digest is not None and self._hearing.is_own(key, heard.digest)
 
     def enqueue(self, key: objects.ObjectKey, priority: Priority, delay: float = 0.0) -> None:
         """Ask for a pass in ``delay`` seconds; an edit or deletion also ends a growing backoff."""
@@ -108,11 +133,12 @@ class Controller:
         ``retired`` says so by then. What they come to is dropped, and all that was seen of the
         kind is forgotten: should it be run again, its objects are new.
         """
+        self._hearing.retire(gvk)
         with self._lock:
-            self._seen = {key: seen for key, seen in self._seen.items() if key.gvk != gvk}
             cancels = [cancel for key, cancel in self._cancels.items() if key.gvk == gvk]
         for cancel in cancels:
             cancel.request(reconciler.Why.SUPERSEDED)
+        self._on_retire(gvk)
 
     def start(self) -> None:
         """Start the workers; returns at once."""
@@ -148,7 +174,7 @@ class Controller:
         Whatever happens is logged, the key is handed back and the worker lives on.
         """
         structlog.contextvars.bind_contextvars(**_identity(key))
-        before = self._seen.get(key)
+        before = self._hearing.seen(key)
         try:
             self._conclude(key, self._attempt(key), before)
         except Exception:
@@ -179,6 +205,10 @@ class Controller:
         finally:
             with self._lock:
                 del self._cancels[key]
+                held = self._held.pop(key, [])
+            for heard in held:
+                if heard.priority is not None and not self._wait(key, heard):
+                    self.enqueue(key, heard.priority)
 
     def _check(self, key: objects.ObjectKey) -> reconciler.Result:
         try:
@@ -208,16 +238,9 @@ class Controller:
                 self.queue.add(key, Priority.CHECK, CHECK_AFTER)
 
     def _forget(self, key: objects.ObjectKey, before: predicates.Seen | None) -> None:
-        with self._lock:
-            # One of the same name may have been made meanwhile; what was seen of it is kept.
-            if self._seen.get(key) is before:
-                self._seen.pop(key, None)
-
-    def _remember(self, key: objects.ObjectKey, seen: predicates.Seen | None) -> None:
-        if seen is None:
-            self._seen.pop(key, None)
-        else:
-            self._seen[key] = seen
+        # One of the same name may have been made meanwhile; what was seen of it is kept.
+        if self._hearing.forget(key, before):
+            self._on_forget(key)
 
     def _cancel_all(self) -> None:
         with self._lock:

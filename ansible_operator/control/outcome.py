@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ansible_operator import objects, status
+from ansible_operator import conditions, objects, status
 from ansible_operator.ansible import run
-from ansible_operator.control import predicates
+from ansible_operator.control import orders, predicates
 from ansible_operator.control.priority import Priority
 
 DELETION_RECHECK = 5.0
@@ -42,44 +42,65 @@ def releases(request: run.RunRequest, result: run.RunResult) -> bool:
     return request.finalizing and result.succeeded and not asks_again(result)
 
 
+def is_settled(obj: Mapping[str, Any]) -> bool:
+    """Whether the status says that a run for exactly this generation succeeded, and was the last.
+
+    An object whose generation is not counted, such as a Secret, is never settled; neither is one
+    that somebody has ordered to be run.
+    """
+    generation = objects.generation(obj)
+    found = conditions.find(conditions.read(objects.status(obj)), status.SUCCESSFUL) or {}
+    of = (found.get("status"), found.get("observedGeneration"))
+    return generation > 0 and of == (conditions.TRUE, generation) and not orders.pending(obj)
+
+
 def status_after(
     current: Mapping[str, Any],
     request: run.RunRequest,
     result: run.RunResult,
     *,
-    problem: str,
+    remarks: status.Remarks,
     now: str,
 ) -> objects.Obj:
-    """The complete status after the run; ``problem`` is that of the object's annotations."""
+    """The complete status after the run; its notes are added to the remarks."""
     generation = objects.generation(request.obj)
+    remarks = dataclasses.replace(remarks, notes=(*result.notes, *remarks.notes))
     again = asks_again(result)
     if again:
-        return status.waiting(
-            current,
-            generation=generation,
-            now=now,
-            delay=again,
-            notes=result.notes,
-            problem=problem,
-        )
+        return status.waiting(current, generation=generation, now=now, delay=again, remarks=remarks)
+    counts = dataclasses.asdict(result.counts)
     if result.succeeded:
         return status.succeeded(
-            current,
-            generation=generation,
-            now=now,
-            counts=dataclasses.asdict(result.counts),
-            notes=result.notes,
-            problem=problem,
+            current, generation=generation, now=now, counts=counts, remarks=remarks
         )
     # Without stats, such as after a syntax error, there is nothing to count.
-    counted = result.counts != run.TaskCounts()
     return status.failed(
         current,
         generation=generation,
         now=now,
-        message="\n".join(filter(None, (failure(result), problem))),
-        counts=dataclasses.asdict(result.counts) if counted else None,
-        notes=result.notes,
+        message=told(request, result),
+        counts=counts if result.counts != run.TaskCounts() else None,
+        remarks=remarks,
+    )
+
+
+def told(
+    request: run.RunRequest, result: run.RunResult, limit: int = status.MAX_MESSAGE_BYTES
+) -> str:
+    """Why the run failed, with the way out where it was a clean-up; at most ``limit`` bytes."""
+    if not request.finalizing or result.outcome is run.Outcome.CANCELLED:
+        return status.bounded(failure(result), limit)
+    hint = "\n" + escape(objects.key_of(request.obj, request.watch.gvk))
+    return status.bounded(failure(result), limit - len(hint.encode())) + hint
+
+
+def escape(key: objects.ObjectKey) -> str:
+    """How to let an object go whose clean-up cannot succeed."""
+    kind = ".".join(filter(None, (key.gvk.kind.lower(), key.gvk.group)))
+    where = f" -n {key.namespace}" if key.namespace else ""
+    return (
+        "To let the object go without a clean-up: "
+        f"kubectl annotate {kind} {key.name}{where} {orders.SKIP_CLEANUP}=true"
     )
 
 
@@ -102,6 +123,6 @@ def next_pass(
         return Result(min(again or DELETION_RECHECK, DELETION_RECHECK), priority=Priority.DELETION)
     if again:
         return Result(again, priority=Priority.RETRY)
-    if request.finalizing or period <= 0:
+    if request.finalizing or period <= 0 or request.watch.run_once_per_generation:
         return Result()
     return Result(period)

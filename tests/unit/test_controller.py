@@ -12,7 +12,7 @@ import engine_fakes as fakes
 import pytest
 import structlog
 
-from ansible_operator import errors, objects, watches
+from ansible_operator import children, errors, fieldpath, objects, watches
 from ansible_operator.control import controller, reconciler
 from ansible_operator.control.priority import Priority
 
@@ -33,6 +33,7 @@ class Script:
         self.checked: list[str] = []
         self.gone: set[str] = set()
         self.trouble: Exception | None = None
+        self.origins: dict[str, str] = {}
         self.during: Callable[[objects.ObjectKey, reconciler.Cancel], object] = fakes.nothing
 
     def reconcile(
@@ -51,6 +52,9 @@ class Script:
             raise self.trouble
         return reconciler.Result(forget=key.name in self.gone)
 
+    def origin(self, key: objects.ObjectKey, version: str) -> str:
+        return self.origins.get(version, version)
+
 
 class Bench:
     """A controller without threads: a test lets time pass and serves what is due."""
@@ -59,13 +63,25 @@ class Bench:
         self,
         reconciles: controller.Reconciles,
         watched: list[watches.Watch] = WATCHED,
+        *,
+        own_write: Callable[[objects.ObjectKey, children.Digest], bool] = lambda key, digest: False,
         **engine: Any,
     ) -> None:
         self.clock = fakes.Clock()
         options = fakes.options(backoff_floor=1.0, backoff_ceiling=300.0, **engine)
         self.retired: set[objects.GVK] = set()
+        self.told: list[tuple[str, Any]] = []
         self.controller = controller.Controller(
-            reconciles, watched, options, self.clock, self.retired.__contains__
+            reconciles,
+            watched,
+            options,
+            self.clock,
+            self.retired.__contains__,
+            on_edit=lambda key: self.told.append(("edit", key.name)),
+            on_forget=lambda key: self.told.append(("forget", key.name)),
+            on_retire=lambda gvk: self.told.append(("retire", gvk)),
+            listeners=[lambda watch, event, obj: self.told.append(("event", event))],
+            own_write=own_write,
         )
 
     def observe(self, obj: objects.Obj, event_type: str | None = "ADDED", **watch: Any) -> None:
@@ -92,6 +108,7 @@ def edited(generation: int, **metadata: Any) -> objects.Obj:
     return fakes.make(generation=generation, **metadata)
 
 
+@pytest.mark.case("E4", "E5")
 def test_twenty_edits_are_at_most_two_passes() -> None:
     """Edits before and during a pass merge; the last one is served (E4, E5)."""
     script = Script()
@@ -177,6 +194,7 @@ def test_kind_that_comes_back_is_new() -> None:
 CHECK = controller.CHECK_AFTER
 
 
+@pytest.mark.case("D9")
 def test_vanished_unnoticed_is_forgotten() -> None:
     """Without periodic passes it is checked now and then whether an object is still there (D9)."""
     script = Script()
@@ -219,6 +237,7 @@ def test_after_a_terminal_error_it_is_checked() -> None:
     assert [bench.serve_in(CHECK), script.checked] == [0, ["one"]]
 
 
+@pytest.mark.case("E8")
 def test_failures_back_off_and_an_edit_resets() -> None:
     """After failures the delays double; an edit is served at once and starts anew (E8)."""
     script = Script(*[errors.RunFailedError("boom")] * 4)
@@ -241,6 +260,7 @@ def test_periodic_pass_does_not_reset_the_backoff() -> None:
     assert [bench.serve(), bench.serve_in(1.9), bench.serve_in(0.1)] == [1, 0, 1]
 
 
+@pytest.mark.case("D2")
 def test_failing_for_ever_is_tried_at_the_ceiling() -> None:
     """The delay never exceeds the ceiling (D2)."""
     bench = Bench(Script(*[errors.RunFailedError("boom")] * 50))
@@ -249,6 +269,7 @@ def test_failing_for_ever_is_tried_at_the_ceiling() -> None:
     assert [bench.serve_in(300.0) for _ in range(30)] == [1] * 30
 
 
+@pytest.mark.case("D1")
 def test_clean_up_that_fails_three_times() -> None:
     """The object stays with Failure until the clean-up succeeds, which runs once (D1)."""
     cluster = fakes.FakeCluster(fakes.make(finalizers=[fakes.FINALIZER]))
@@ -281,6 +302,7 @@ def test_own_writes_start_nothing() -> None:
     assert [verb for verb, _ in cluster.writes] == ["finalizer added", "status", "status"]
 
 
+@pytest.mark.case("E4")
 def test_edit_during_the_run_is_served_with_the_newest_spec() -> None:
     """One more run, with the newest spec; it ends at the newest generation (E4)."""
     cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
@@ -327,6 +349,7 @@ def test_requeue_keeps_its_priority() -> None:
     assert script.served == ["routine", "asked", "asked", "routine"]
 
 
+@pytest.mark.case("E13")
 def test_restart_serves_what_is_not_done_first() -> None:
     """At start objects that are done wait for those that are not, and for new ones (E13)."""
     script = Script()
@@ -413,6 +436,7 @@ def test_log_context_of_a_pass() -> None:
     assert structlog.contextvars.get_contextvars() == {}
 
 
+@pytest.mark.case("D9")
 def test_forgotten_object_leaves_nothing() -> None:
     """An object that is gone without a DELETED event is new when it is made again (D9)."""
     failure = errors.RunFailedError("x")
@@ -445,6 +469,7 @@ def test_deleted_event_drops_the_timer() -> None:
     assert [bench.serve(), bench.serve_in(1e6)] == [1, 0]
 
 
+@pytest.mark.case("E4")
 @pytest.mark.parametrize(("option", "cancelled"), [(True, True), (False, False)])
 def test_cancel_on_change(option: bool, cancelled: bool) -> None:
     """With cancelOnChange an edit ends the run under way, which is not a failure (E4)."""
@@ -488,6 +513,158 @@ def test_cancel_on_change_without_a_run() -> None:
     bench.observe(fakes.make(), cancel_on_change=True)
     bench.observe(edited(2), "MODIFIED", cancel_on_change=True)
     assert bench.serve() == 1
+
+
+FORCE, SKIP = (objects.ANNOTATION_PREFIX + name for name in ("force-run", "skip-cleanup"))
+
+
+def test_who_wants_to_know_is_told() -> None:
+    """Edits of known objects, objects that are gone, kinds that are retired, and all events."""
+    bench = Bench(Script(reconciler.Result(), reconciler.Result(forget=True)))
+    bench.observe(fakes.make())
+    bench.observe(fakes.make(), None)
+    assert bench.told == [("event", "ADDED"), ("event", None)]
+    bench.serve()
+    bench.told.clear()
+    bench.observe(edited(2), "MODIFIED")
+    assert bench.told == [("event", "MODIFIED"), ("edit", "one")]
+    bench.observe(edited(2), "DELETED")
+    bench.serve()
+    assert bench.told[2:] == [("event", "DELETED"), ("forget", "one")]
+    bench.controller.retire(KEY.gvk)
+    assert bench.told[4:] == [("retire", KEY.gvk)]
+
+
+def test_successors_are_not_confused_with_predecessors() -> None:
+    """Late news of an object are passed on to nobody, and its end does not forget the new one."""
+    script = Script(reconciler.Result(forget=True))
+    bench = Bench(script)
+    bench.observe(fakes.make())
+    new = fakes.make(uid="new", creationTimestamp=fakes.NOW)
+    script.during = lambda key, cancel: bench.observe(new, "ADDED")
+    bench.serve()
+    bench.observe(fakes.make(), "DELETED")
+    bench.observe(edited(9), "MODIFIED")
+    assert bench.told == [("event", "ADDED")] * 3
+
+
+def test_hooks_are_called_without_a_lock() -> None:
+    """Whoever is told may ask the controller for something at once."""
+    bench = Bench(Script())
+    subject = controller.Controller(
+        Script(),
+        WATCHED,
+        fakes.options(),
+        bench.clock,
+        on_edit=lambda key: in_another_thread(lambda: subject.observe(fakes.watch(), None, obj)),
+        listeners=[lambda *_: in_another_thread(lambda: subject.hurry())],
+    )
+    obj = fakes.make()
+    subject.observe(fakes.watch(), "ADDED", obj)
+    subject.observe(fakes.watch(), "MODIFIED", edited(2))
+
+
+def in_another_thread(action: Callable[[], object]) -> None:
+    """Do it there, and wait until it is done."""
+    thread = threading.Thread(target=action, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+@pytest.mark.case("E7")
+def test_force_run_ends_what_holds_an_object_up() -> None:
+    """A new order is served at once, after a failure as after an error that is not retried."""
+    for error in (errors.RunFailedError("boom"), errors.TerminalError("never")):
+        bench = Bench(Script(error, error))
+        bench.observe(fakes.make())
+        bench.serve()
+        for value, passes in (("a", 1), ("a", 0), ("b", 1), ("b", 0)):
+            bench.observe(fakes.make(annotations={FORCE: value}), "MODIFIED")
+            assert bench.serve() == passes
+        assert bench.told.count(("edit", "one")) == 2
+
+
+@pytest.mark.case("E7")
+def test_force_run_once_per_value_with_a_real_pass() -> None:
+    """One run per new value, none for the same again, none for the record of it (E7)."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    quiet = fakes.options(reconcile_period=0.0)
+    bench = Bench(reconciler.Reconciler(cluster, runner, quiet))
+    bench.observe(cluster.objs[KEY])
+    runs = []
+    for value in ("a", "a", "b", "b"):
+        cluster.objs[KEY]["metadata"]["annotations"] = {FORCE: value}
+        for _ in range(2):
+            bench.observe(copy.deepcopy(cluster.objs[KEY]), "MODIFIED")
+            bench.serve_in(1.0)
+        runs.append(len(runner.requests))
+    assert runs == [1, 1, 2, 2]
+
+
+@pytest.mark.case("D2")
+def test_skip_cleanup_ends_a_hanging_clean_up() -> None:
+    """An order to skip the clean-up does not wait for the one under way."""
+    cluster = fakes.FakeCluster(
+        fakes.make(deletionTimestamp=fakes.NOW, finalizers=[fakes.FINALIZER])
+    )
+    runner, watch = fakes.FakeRunner(), fakes.held_watch()
+    bench = Bench(reconciler.Reconciler(cluster, runner, fakes.options()), [watch])
+    bench.controller.observe(watch, None, copy.deepcopy(cluster.objs[KEY]))
+    cancelled: list[bool] = []
+
+    def order(request: Any, cancel: threading.Event) -> None:
+        obj = cluster.objs[KEY]
+        obj["metadata"]["annotations"] = {SKIP: "true"}
+        bench.controller.observe(watch, "MODIFIED", copy.deepcopy(obj))
+        cancelled.append(cancel.is_set())
+
+    runner.during = order
+    bench.serve()
+    assert cancelled == [True]
+    assert cluster.objs == {}
+
+
+@pytest.mark.case("E20")
+def test_status_that_the_run_writes_itself() -> None:
+    """A change at a watched path of the status by others is a pass, one by the run is none."""
+    script = Script()
+    script.origins = {"4": "3", "6": "5"}  # what the operator has written itself
+    ours = {"2", "3"}
+    bench = Bench(script, own_write=lambda key, digest: digest.resource_version in ours)
+    paths = (fieldpath.parse("status.phase"),)
+    passes = []
+    for version, phase in zip("1246789", "abcddef", strict=True):
+        obj = {**fakes.make(resourceVersion=version), "status": {"phase": phase}}
+        bench.observe(obj, "MODIFIED", watch_status_paths=paths)
+        passes.append(bench.serve())
+    assert passes == [1, 0, 0, 1, 0, 1, 1]
+    assert ("edit", "one") not in bench.told
+
+
+@pytest.mark.case("E20")
+@pytest.mark.parametrize(("own", "passes"), [({"2"}, 1), (set(), 2), ({"3"}, 2)])
+def test_status_that_changes_during_the_run(own: set[str], passes: int) -> None:
+    """Who has written it is asked when the run has ended; it never ends the run (E20)."""
+    known: set[str] = set()
+    script = Script()
+    bench = Bench(script, own_write=lambda key, digest: digest.resource_version in known)
+    options: dict[str, Any] = {
+        "watch_status_paths": (fieldpath.parse("status.phase"),),
+        "cancel_on_change": True,
+    }
+    bench.observe(fakes.make(), **options)
+    cancelled: list[bool] = []
+
+    def write(key: objects.ObjectKey, cancel: reconciler.Cancel) -> None:
+        obj = {**fakes.make(resourceVersion="2"), "status": {"phase": "Up"}}
+        bench.observe(obj, "MODIFIED", **options)
+        cancelled.append(cancel.is_set())
+        known.update(own)  # the proxy tells later than the watch
+
+    script.during = write
+    assert bench.serve() == passes
+    assert not any(cancelled)
 
 
 def test_unknown_kind_is_a_logged_bug() -> None:
@@ -553,6 +730,7 @@ def running(gate: Gate, **engine: Any) -> controller.Controller:
     return made
 
 
+@pytest.mark.case("E14")
 def test_caps_hold_with_real_workers(gate: Gate) -> None:
     """Never two passes of one object, per-kind and global caps hold, nothing is lost (E14)."""
     subject = running(gate, max_concurrent_reconciles=2, max_concurrent_runs=3)
@@ -570,6 +748,7 @@ def test_caps_hold_with_real_workers(gate: Gate) -> None:
     assert max(gate.peak["Etcd"], gate.peak["Backup"]) == 2
 
 
+@pytest.mark.case("E15")
 def test_hanging_kind_does_not_block_others(gate: Gate) -> None:
     """While one kind hangs, other kinds go on (E15)."""
     gate.hanging = {"stuck", "behind"}

@@ -8,7 +8,7 @@ from typing import Any
 import engine_fakes as fakes
 import pytest
 
-from ansible_operator import objects, selector, watches
+from ansible_operator import fieldpath, objects, selector, watches
 from ansible_operator.control import predicates
 from ansible_operator.control.priority import Priority
 
@@ -100,6 +100,7 @@ def test_own_status_write_is_no_trigger() -> None:
     assert decide(fakes.make(), after) is None
 
 
+@pytest.mark.case("E6")
 @pytest.mark.parametrize("field", ["labels", "annotations"])
 def test_metadata_is_no_trigger(field: str) -> None:
     """Labels, and annotations where the watch does not ask for them, run nothing (E6)."""
@@ -111,6 +112,7 @@ def test_finalizers_are_no_trigger() -> None:
     assert decide(fakes.make(), changed(fakes.make(), finalizers=["x"])) is None
 
 
+@pytest.mark.case("E6")
 def test_annotations_with_the_option() -> None:
     """With watchAnnotationsChanges an annotation that changes is one run (E6)."""
     watch = fakes.watch(watch_annotations_changes=True)
@@ -126,6 +128,7 @@ def test_deletion() -> None:
     assert decide(fakes.make(), after) is Priority.DELETION
 
 
+@pytest.mark.case("D5")
 def test_deletion_at_start() -> None:
     """An object deleted while the operator was down is first in line when it starts (D5)."""
     obj = fakes.make(deletionTimestamp=fakes.NOW)
@@ -133,6 +136,7 @@ def test_deletion_at_start() -> None:
     assert predicates.decide(None, None, obj, fakes.watch())[1] is Priority.DELETION
 
 
+@pytest.mark.case("D8")
 def test_terminating_object_that_goes_on_terminating() -> None:
     """Another finalizer that goes while the object is terminating runs nothing (D8)."""
     before = fakes.make(deletionTimestamp=fakes.NOW, finalizers=["a", "b"])
@@ -162,6 +166,7 @@ def newer(**metadata: Any) -> objects.Obj:
     return fakes.make(uid="uid-new", creationTimestamp="2026-01-01T00:00:01Z", **metadata)
 
 
+@pytest.mark.case("D9")
 @pytest.mark.parametrize("event_type", ["MODIFIED", "DELETED"])
 @pytest.mark.parametrize("labels", [{"env": "prod"}, {}])
 def test_late_news_of_the_predecessor(event_type: str, labels: dict[str, str]) -> None:
@@ -215,6 +220,124 @@ def test_kind_without_generations_whose_status_is_not_ours() -> None:
     """Where the operator does not write the status, a change of it is an update like any other."""
     after = {**changed(secret()), "status": {"phase": "Active"}}
     assert decide(secret(), after, fakes.watch(manage_status=False)) is Priority.EDIT
+
+
+PAUSE, FORCE, SKIP = (
+    objects.ANNOTATION_PREFIX + name for name in ("pause", "force-run", "skip-cleanup")
+)
+
+
+def annotated(name: str, value: str, **metadata: Any) -> objects.Obj:
+    """An object with one annotation, as after one more write."""
+    return changed(fakes.make(annotations={name: value}, **metadata))
+
+
+def test_pause_and_resume_are_edits() -> None:
+    """Both are noticed although changes of annotations do not count."""
+    paused = annotated(PAUSE, "true")
+    assert decide(fakes.make(), paused) is Priority.EDIT
+    assert decide(paused, fakes.make()) is Priority.EDIT
+    assert decide(fakes.make(), annotated(PAUSE, "false")) is None
+    assert decide(fakes.make(), annotated(PAUSE, "maybe")) is None
+
+
+@pytest.mark.case("E7")
+def test_force_run_is_one_edit_per_new_value() -> None:
+    """A new value is an edit; the same again, none, or the old one put back are not."""
+    watch = fakes.watch()
+    seen: predicates.Seen | None = see(fakes.make())
+    found = []
+    for value in ("a", "a", None, "a", "", "b", None, "b", "a"):
+        obj = fakes.make(annotations={} if value is None else {FORCE: value})
+        seen, priority = predicates.decide(seen, "MODIFIED", obj, watch)
+        found.append(priority)
+    edit = Priority.EDIT
+    assert found == [edit, None, None, None, None, edit, None, None, edit]
+
+
+@pytest.mark.case("E7")
+def test_force_run_that_was_handled_before_the_operator_started() -> None:
+    """What the status says to be handled is not run again, whenever it is seen."""
+    handled = annotated(FORCE, "a")
+    handled["status"] = {
+        "conditions": [
+            {"type": "Ready", "status": "True", "observedGeneration": 1},
+            {"type": "ForcedRun", "status": "True", "reason": "Handled", "message": "a"},
+        ]
+    }
+    without = copy.deepcopy(handled)
+    without["metadata"]["annotations"] = {}
+    assert predicates.decide(None, None, handled, fakes.watch())[1] is Priority.PERIODIC
+    assert decide(without, handled) is None
+    handled["metadata"]["annotations"] = {FORCE: "b"}
+    assert predicates.decide(None, None, handled, fakes.watch())[1] is Priority.EDIT
+    assert decide(without, handled) is Priority.EDIT
+
+
+def test_skip_cleanup_counts_on_deleted_objects_only() -> None:
+    """The order to skip the clean-up changes nothing before the deletion, and then at once."""
+    dying: dict[str, Any] = {"deletionTimestamp": fakes.NOW, "finalizers": [fakes.FINALIZER]}
+    assert decide(fakes.make(), annotated(SKIP, "true")) is None
+    assert decide(fakes.make(**dying), annotated(SKIP, "true", **dying)) is Priority.DELETION
+    assert decide(fakes.make(**dying), annotated(SKIP, "no", **dying)) is None
+
+
+def test_what_is_an_edit() -> None:
+    """An edit is a change of what is asked for, of an object that was known."""
+    phase = fakes.watch(watch_status_paths=(fieldpath.parse("status.phase"),))
+    one = see(fakes.make(), phase)
+    assert predicates.is_edit(one, see(annotated(FORCE, "a"), phase))
+    assert predicates.is_edit(one, see(fakes.make(generation=2), phase))
+    assert not predicates.is_edit(one, see({**fakes.make(), "status": {"phase": "Up"}}, phase))
+    assert not predicates.is_edit(one, see(changed(fakes.make()), phase))
+    assert not predicates.is_edit(None, one)
+    assert not predicates.is_edit(one, None)
+    assert not predicates.is_edit(one, see(fakes.make(uid="another"), phase))
+
+
+@pytest.mark.case("E20")
+@pytest.mark.parametrize(
+    ("path", "before", "after", "runs"),
+    [
+        ("status.phase", {}, {"phase": "Up"}, True),
+        ("status.phase", {"phase": "Up"}, {"phase": "Up", "other": 1}, False),
+        ("status", {"phase": "Up"}, {"phase": "Up", "observedGeneration": 2}, False),
+        ("status", {"phase": "Up"}, {"phase": "Up", "other": 1}, True),
+        ("status.conditions", {}, {"conditions": [{"type": "Up", "status": "True"}]}, True),
+        ("status.conditions", {}, {"conditions": [{"type": "Running", "status": "True"}]}, False),
+        ("status.conditions[*].status", {"conditions": [{"type": "Up", "status": "True"}]},
+         {"conditions": [{"type": "Up", "status": "False"}]}, True),
+        ("status", {}, {"conditions": [{"type": "Ready", "reason": "Succeeded"}]}, False),
+        ("status", {}, {"conditions": [{"type": "Ready", "reason": "Theirs"}]}, True),
+    ],
+)  # fmt: skip
+def test_watched_status(path: str, before: Any, after: Any, runs: bool) -> None:
+    """A change at a chosen path of the status is an edit, unless the operator writes it (E20)."""
+    watch = fakes.watch(watch_status_paths=(fieldpath.parse(path),))
+    first, second = fakes.make(), changed(fakes.make())
+    first["status"], second["status"] = before, after
+    expected = Priority.EDIT if runs else None
+    assert decide(first, second, watch) is expected
+    assert decide(first, second) is None
+
+
+def test_watched_status_that_the_operator_does_not_write() -> None:
+    """With manageStatus: false every condition is somebody else's."""
+    path = (fieldpath.parse("status.conditions"),)
+    watch = fakes.watch(watch_status_paths=path, manage_status=False)
+    after = {**changed(fakes.make()), "status": {"conditions": [{"type": "Running"}]}}
+    assert decide(fakes.make(), after, watch) is Priority.EDIT
+
+
+def test_status_change() -> None:
+    """It is one only if nothing else has changed."""
+    watch = fakes.watch(watch_status_paths=(fieldpath.parse("status.phase"),))
+    one, up = see(fakes.make(), watch), {**fakes.make(), "status": {"phase": "Up"}}
+    assert predicates.is_status_change(one, see(up, watch))
+    assert not predicates.is_status_change(one, one)
+    assert not predicates.is_status_change(None, one)
+    assert not predicates.is_status_change(one, None)
+    assert not predicates.is_status_change(one, see(changed(up, generation=2), watch))
 
 
 def test_is_held_and_has_work() -> None:

@@ -42,6 +42,7 @@ def add_all(work: queue.WorkQueue, names: Iterable[str], priority: Priority) -> 
         work.add(fakes.key(name), priority)
 
 
+@pytest.mark.case("E5")
 def test_adding_again_merges(clock: fakes.Clock) -> None:
     """Twenty edits are one pass (E5)."""
     work = make(clock)
@@ -49,6 +50,7 @@ def test_adding_again_merges(clock: fakes.Clock) -> None:
     assert drain(work, clock.now) == ["one"]
 
 
+@pytest.mark.case("E13")
 def test_priority_then_first_come(clock: fakes.Clock) -> None:
     """A better priority is first, within one it is first come, first served (E13)."""
     work = make(clock)
@@ -60,6 +62,7 @@ def test_priority_then_first_come(clock: fakes.Clock) -> None:
     assert drain(work, clock.now) == ["x1", "e1", "e2", "d1", "r1", "p1", "p2"]
 
 
+@pytest.mark.case("E13")
 def test_new_object_is_served_before_three_hundred_periodic_ones(clock: fakes.Clock) -> None:
     """A new object does not wait for the periodic pass over all others (E13)."""
     work = make(clock)
@@ -98,6 +101,7 @@ def test_delay(clock: fakes.Clock) -> None:
     assert work.poll(clock.now + 5.0) == fakes.key()
 
 
+@pytest.mark.case("E8")
 def test_edit_ends_a_delay(clock: fakes.Clock) -> None:
     """An edit during a retry delay is served now, and only once (E8)."""
     work = make(clock)
@@ -123,6 +127,7 @@ def test_timers_that_are_due_keep_their_order(clock: fakes.Clock) -> None:
     assert drain(work, clock.now + 10.0) == ["early", "late"]
 
 
+@pytest.mark.case("E4")
 def test_active_key_is_not_handed_out_again(clock: fakes.Clock) -> None:
     """Edits during a run give exactly one more pass, after it (E4)."""
     work = make(clock)
@@ -146,6 +151,7 @@ def test_edit_during_a_run_beats_the_timer_set_at_its_end(clock: fakes.Clock) ->
     assert drain(work, clock.now) == ["one", "other"]
 
 
+@pytest.mark.case("E15")
 def test_full_kind_does_not_block_others(clock: fakes.Clock) -> None:
     """A kind at its cap is passed over, though it is first in line (E15)."""
     work = make(clock, cap=1)
@@ -158,6 +164,7 @@ def test_full_kind_does_not_block_others(clock: fakes.Clock) -> None:
     assert work.poll(clock.now) == fakes.key("b")
 
 
+@pytest.mark.case("E14")
 def test_total_cap_holds_over_all_kinds(clock: fakes.Clock) -> None:
     """Thirty kinds start no more runs than the global cap allows (E14)."""
     work = make(clock, cap=5, total=2)

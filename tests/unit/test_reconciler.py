@@ -30,11 +30,18 @@ def go(
     runner: fakes.FakeRunner,
     watch: watches.Watch | None = None,
     cancel: reconciler.Cancel | None = None,
+    *,
+    loop_note: str = "",
     **engine: Any,
 ) -> reconciler.Result:
     """One pass."""
     subject = reconciler.Reconciler(
-        cluster, runner, fakes.options(**engine), now=lambda: fakes.NOW, new_job=lambda: "4711"
+        cluster,
+        runner,
+        fakes.options(**engine),
+        now=lambda: fakes.NOW,
+        new_job=lambda: "4711",
+        loop_note=lambda key: loop_note,
     )
     return subject.reconcile(watch or fakes.watch(), KEY, cancel or reconciler.Cancel())
 
@@ -81,6 +88,7 @@ def test_job_is_in_the_log_context() -> None:
     assert structlog.contextvars.get_contextvars() == {"job": "4711", "reconcileID": "4711"}
 
 
+@pytest.mark.case("E4")
 def test_observed_generation_is_that_of_the_run() -> None:
     """An edit during the run is not claimed to be done (E4, S8)."""
     cluster, runner = fakes.FakeCluster(fakes.make(generation=3)), fakes.FakeRunner()
@@ -91,6 +99,7 @@ def test_observed_generation_is_that_of_the_run() -> None:
     assert condition(cluster, "Ready")["observedGeneration"] == 3
 
 
+@pytest.mark.case("D9")
 def test_gone_is_forgotten() -> None:
     """An object that is gone is forgotten with its artifacts (D9)."""
     cluster, runner = fakes.FakeCluster(), fakes.FakeRunner()
@@ -107,6 +116,7 @@ def test_not_selected_is_forgotten() -> None:
     assert (runner.requests, cluster.writes) == ([], [])
 
 
+@pytest.mark.case("D4", "D8", "D9")
 @pytest.mark.parametrize("watch", [fakes.watch(), fakes.held_watch()])
 def test_deleted_without_our_finalizer(watch: watches.Watch) -> None:
     """Deleted before our finalizer was added or after it was removed: no run (D4, D8, D9)."""
@@ -115,6 +125,7 @@ def test_deleted_without_our_finalizer(watch: watches.Watch) -> None:
     assert (runner.requests, cluster.writes) == ([], [])
 
 
+@pytest.mark.case("D5")
 def test_deleted_with_our_finalizer() -> None:
     """Only the clean-up runs, never the main role; then the finalizer goes and the object (D5)."""
     cluster, runner = fakes.FakeCluster(dying(fakes.FINALIZER)), fakes.FakeRunner()
@@ -124,6 +135,7 @@ def test_deleted_with_our_finalizer() -> None:
     assert cluster.objs == {}
 
 
+@pytest.mark.case("D10")
 def test_clean_up_of_a_namespace() -> None:
     """A cluster-scoped kind without generations is cleaned up as any other (D10)."""
     namespace = objects.ObjectKey(objects.GVK("", "v1", "Namespace"), "", "team")
@@ -152,6 +164,7 @@ def test_finalizer_is_not_added_twice() -> None:
     assert cluster.writes == [("status", "one")] * 2
 
 
+@pytest.mark.case("D4")
 def test_deleted_while_the_finalizer_is_added() -> None:
     """Deleted between reading and adding the finalizer: nothing runs (D4)."""
     cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
@@ -192,17 +205,23 @@ def test_deleted_while_running_is_written(finalizers: list[str], runs: list[bool
     assert [request.finalizing for request in runner.requests] == runs
 
 
+@pytest.mark.case("D1")
 def test_failed_clean_up_keeps_the_object() -> None:
     """The object stays with Failure and its finalizer; the next good clean-up lets it go (D1)."""
     cluster = fakes.FakeCluster(dying(fakes.FINALIZER))
     runner = fakes.FakeRunner(fakes.failed("cannot drain"))
     with pytest.raises(errors.RunFailedError, match="cannot drain"):
         go(cluster, runner, fakes.held_watch())
-    assert condition(cluster, "Failure")["message"] == "cannot drain"
+    assert condition(cluster, "Failure")["message"] == (
+        "cannot drain\nTo let the object go without a clean-up: kubectl annotate "
+        "etcd.db.example.com one -n prod ansible.sdk.operatorframework.io/skip-cleanup=true"
+    )
+    assert condition(cluster, "Ready")["message"] == "cannot drain"
     assert objects.finalizers(cluster.objs[KEY]) == [fakes.FINALIZER]
     assert go(cluster, runner, fakes.held_watch()).forget
 
 
+@pytest.mark.case("E10")
 def test_clean_up_that_asks_to_run_again_keeps_the_finalizer() -> None:
     """requeue_after in a clean-up: run again; a plain success removes the finalizer (E10)."""
     cluster = fakes.FakeCluster(dying(fakes.FINALIZER))
@@ -214,6 +233,7 @@ def test_clean_up_that_asks_to_run_again_keeps_the_finalizer() -> None:
     assert go(cluster, runner, fakes.held_watch()).forget
 
 
+@pytest.mark.case("D8")
 def test_foreign_finalizer_after_our_clean_up() -> None:
     """Held by others after our clean-up: the status says how it went, nothing more runs (D8)."""
     cluster = fakes.FakeCluster(dying(fakes.FINALIZER, "foreign"))
@@ -224,6 +244,7 @@ def test_foreign_finalizer_after_our_clean_up() -> None:
     assert len(runner.requests) == 1
 
 
+@pytest.mark.case("D1")
 def test_finalizer_goes_before_the_last_status() -> None:
     """A status that cannot be written does not make a good clean-up run twice (D1)."""
     cluster, runner = fakes.FakeCluster(dying(fakes.FINALIZER, "foreign")), fakes.FakeRunner()
@@ -252,6 +273,7 @@ def test_deleted_during_the_run(result: run.RunResult, seconds: float) -> None:
     assert go(cluster, runner, fakes.held_watch()) == expected
 
 
+@pytest.mark.case("D9")
 def test_deleted_during_the_run_and_held_by_others() -> None:
     """Without a finalizer of ours a deletion during the run leaves nothing to do (D9)."""
     cluster, runner = fakes.FakeCluster(fakes.make(finalizers=["foreign"])), fakes.FakeRunner()
@@ -283,6 +305,7 @@ def test_made_anew_during_the_run() -> None:
     assert "status" not in cluster.objs[KEY]
 
 
+@pytest.mark.case("E8")
 def test_failure_is_written_and_raised() -> None:
     """A failed run gives Failure with message and counts, and an error for the backoff (E8)."""
     cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner(fakes.failed("no disk"))
@@ -456,6 +479,7 @@ def test_trouble_with_the_api_server(method: str) -> None:
     assert runner.requests == []
 
 
+@pytest.mark.case("E4")
 def test_superseded_run() -> None:
     """A run cancelled because of an edit is no failure; the next pass comes at once (E4)."""
     cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
@@ -513,3 +537,326 @@ def test_defaults() -> None:
     assert len(reconciler.utc_now()) == len(fakes.NOW)
     assert 0 <= int(reconciler.random_job()) < 1 << 63
     assert reconciler.random_job() != reconciler.random_job()
+
+
+def absent(cluster: fakes.FakeCluster, type_: str) -> bool:
+    """Whether the object has no such condition."""
+    found = conditions.read(objects.status(cluster.objs[KEY]))
+    return conditions.find(found, type_) is None
+
+
+def annotate(cluster: fakes.FakeCluster, **annotations: str | None) -> None:
+    """Set the annotations, of which None is removed; underscores stand for dashes."""
+    present = dict(objects.annotations(cluster.objs[KEY]))
+    for name, value in annotations.items():
+        key = objects.ANNOTATION_PREFIX + name.replace("_", "-")
+        present.pop(key, None)
+        if value is not None:
+            present[key] = value
+    cluster.objs[KEY]["metadata"]["annotations"] = present
+
+
+def test_loop_is_told_after_the_run() -> None:
+    """LoopDetected stands in the status of what comes out of the run, good or bad, and goes."""
+    cluster = fakes.FakeCluster(fakes.make())
+    runner = fakes.FakeRunner(fakes.failed())
+    with pytest.raises(errors.RunFailedError):
+        go(cluster, runner, loop_note="Secret app was changed by 5 runs")
+    assert condition(cluster, "LoopDetected")["message"] == "Secret app was changed by 5 runs"
+    go(cluster, runner)
+    assert absent(cluster, "LoopDetected")
+
+
+@pytest.mark.parametrize("obj", [fakes.make(), dying(fakes.FINALIZER)])
+def test_pause(obj: objects.Obj) -> None:
+    """A paused object is not run, clean-up included; Paused says how to go on, once."""
+    cluster, runner = fakes.FakeCluster(obj), fakes.FakeRunner()
+    annotate(cluster, pause="true")
+    for _ in range(2):
+        assert go(cluster, runner, fakes.held_watch()) == reconciler.Result()
+    assert (runner.requests, cluster.writes) == ([], [("status", "one")])
+    said = condition(cluster, "Paused")
+    assert (said["status"], said["reason"]) == ("True", "PausedByAnnotation")
+    assert "Remove it to run the object again" in said["message"]
+    annotate(cluster, pause=None)
+    go(cluster, runner, fakes.held_watch())
+    assert [request.finalizing for request in runner.requests] == [objects.is_deleted(obj)]
+    if not objects.is_deleted(obj):
+        assert absent(cluster, "Paused")
+
+
+def test_pause_without_status() -> None:
+    """With manageStatus: false nothing is written, and nothing runs."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    annotate(cluster, pause="true")
+    go(cluster, runner, fakes.held_watch(manage_status=False))
+    assert (runner.requests, cluster.writes) == ([], [])
+
+
+def test_gone_when_paused_is_written() -> None:
+    """An object that vanishes just then is forgotten."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    annotate(cluster, pause="true")
+    cluster.update_status = lambda key, compute: None  # type: ignore[method-assign]
+    assert go(cluster, runner) == reconciler.Result(forget=True)
+
+
+def test_pause_with_a_value_that_means_nothing() -> None:
+    """The object is run, and InputWarning names the annotation beside the notes of the run."""
+    cluster = fakes.FakeCluster(fakes.make())
+    annotate(cluster, pause="yes")
+    go(cluster, fakes.FakeRunner(fakes.succeeded(notes=("spec.x ignored",))))
+    message = condition(cluster, "InputWarning")["message"]
+    assert message.startswith("spec.x ignored\nthe annotation ansible.sdk")
+
+
+@pytest.mark.case("E7")
+def test_force_run_is_recorded_as_handled() -> None:
+    """ForcedRun has the order that the run was begun with, whatever came of it."""
+    cluster = fakes.FakeCluster(fakes.make())
+    runner = fakes.FakeRunner(fakes.failed(), fakes.succeeded(requeue_after=5.0))
+    annotate(cluster, force_run="a")
+    runner.during = lambda request, cancel: annotate(cluster, force_run="later")
+    with pytest.raises(errors.RunFailedError):
+        go(cluster, runner)
+    said = condition(cluster, "ForcedRun")
+    assert (said["status"], said["reason"], said["message"]) == ("True", "Handled", "a")
+    go(cluster, runner)
+    assert condition(cluster, "ForcedRun")["message"] == "later"
+    annotate(cluster, force_run=None)
+    runner.during = fakes.nothing
+    go(cluster, runner)
+    assert condition(cluster, "ForcedRun")["message"] == "later"
+
+
+def test_interrupted_run_does_not_handle_the_order() -> None:
+    """What was ordered is still to be done when the operator is back."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    annotate(cluster, force_run="a")
+    cancel = reconciler.Cancel()
+    runner.during = lambda request, event: cancel.request(reconciler.Why.STOPPED)
+    go(cluster, runner, cancel=cancel)
+    assert absent(cluster, "ForcedRun")
+
+
+ONCE = fakes.watch(run_once_per_generation=True, reconcile_period=60.0)
+
+
+def restarted(
+    cluster: fakes.FakeCluster, runner: fakes.FakeRunner, watch: watches.Watch = ONCE
+) -> reconciler.Result:
+    """One pass of an operator that has just started."""
+    return go(cluster, runner, watch)
+
+
+@pytest.mark.case("E19")
+def test_once_per_generation() -> None:
+    """After a success only a new generation, an order or a deletion runs it again (E19)."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    assert restarted(cluster, runner) == reconciler.Result()
+    written = list(cluster.writes)
+    for _ in range(2):
+        assert restarted(cluster, runner) == reconciler.Result()
+    assert (len(runner.requests), cluster.writes) == (1, written)
+    cluster.edit(KEY, size=2)
+    restarted(cluster, runner)
+    restarted(cluster, runner)
+    assert len(runner.requests) == 2
+    annotate(cluster, force_run="now")
+    restarted(cluster, runner)
+    restarted(cluster, runner)
+    assert len(runner.requests) == 3
+
+
+@pytest.mark.case("E19")
+@pytest.mark.parametrize(
+    "result",
+    [fakes.failed(), fakes.succeeded(requeue_after=5.0), run.RunResult(run.Outcome.FAILED)],
+)
+def test_once_per_generation_means_one_success(result: run.RunResult) -> None:
+    """A failure is retried, and a role that asks to run again does (E19)."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner(fakes.succeeded(), result)
+    restarted(cluster, runner)
+    annotate(cluster, force_run="now")
+    if result.succeeded:
+        assert restarted(cluster, runner).requeue_after == 5.0
+    else:
+        with pytest.raises(errors.RunFailedError):
+            restarted(cluster, runner)
+    restarted(cluster, runner)
+    restarted(cluster, runner)
+    assert len(runner.requests) == 3
+
+
+@pytest.mark.case("E19")
+def test_once_per_generation_and_a_deletion() -> None:
+    """The clean-up of a settled object runs, and its finalizer is added though it does not."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    restarted(cluster, runner)
+    held = fakes.held_watch(run_once_per_generation=True)
+    restarted(cluster, runner, held)
+    assert objects.finalizers(cluster.objs[KEY]) == [fakes.FINALIZER]
+    assert len(runner.requests) == 1
+    cluster.delete(KEY)
+    restarted(cluster, runner, held)
+    assert [request.finalizing for request in runner.requests] == [False, True]
+    assert cluster.objs == {}
+
+
+def test_once_per_generation_and_a_pause() -> None:
+    """Resuming a settled object removes Paused and runs nothing."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    restarted(cluster, runner)
+    for value in ("true", None):
+        annotate(cluster, pause=value)
+        restarted(cluster, runner)
+        assert absent(cluster, "Paused") is (value is None)
+    assert len(runner.requests) == 1
+
+
+@pytest.mark.parametrize("manage_status", [True, False])
+def test_once_per_generation_where_the_status_cannot_tell(manage_status: bool) -> None:
+    """Where no generation is kept in the status it is remembered while the operator runs."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    real = cluster.update_status
+
+    def pruned(key: objects.ObjectKey, compute: Any) -> objects.Obj | None:
+        after = real(key, compute)
+        cluster.objs[key].pop("status", None)
+        return after
+
+    cluster.update_status = pruned  # type: ignore[method-assign]
+    subject = reconciler.Reconciler(cluster, runner, fakes.options())
+    watch = fakes.watch(run_once_per_generation=True, manage_status=manage_status)
+    runs = []
+    for step in ("first", "again", "edit", "again", "force", "again", "new"):
+        if step == "edit":
+            cluster.edit(KEY, size=7)
+        elif step == "force":
+            annotate(cluster, force_run="a")
+        elif step == "new":
+            cluster.objs[KEY]["metadata"]["uid"] = "another"
+        subject.reconcile(watch, KEY, reconciler.Cancel())
+        runs.append(len(runner.requests))
+    assert runs == [1, 1, 2, 2, 3, 3, 4]
+
+
+def test_once_per_generation_and_a_verdict_that_could_not_be_written() -> None:
+    """A success that the status does not tell of is not the last run."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    subject = reconciler.Reconciler(cluster, runner, fakes.options())
+    runner.during = lambda request, cancel: cluster.trouble.update(
+        update_status=errors.ServerError("overloaded", status=503)
+    )
+    with pytest.raises(errors.ServerError):
+        subject.reconcile(ONCE, KEY, reconciler.Cancel())
+    cluster.trouble.clear()
+    runner.during = fakes.nothing
+    subject.reconcile(ONCE, KEY, reconciler.Cancel())
+    assert condition(cluster, "Ready")["status"] == "True"
+    assert len(runner.requests) == 2
+
+
+def test_once_per_generation_of_a_kind_without_generations() -> None:
+    """There is nothing to count, so every pass runs."""
+    cluster, runner = fakes.FakeCluster(fakes.make(generation=0)), fakes.FakeRunner()
+    subject = reconciler.Reconciler(cluster, runner, fakes.options())
+    for _ in range(2):
+        subject.reconcile(ONCE, KEY, reconciler.Cancel())
+    assert len(runner.requests) == 2
+
+
+class Told:
+    """A recorder that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str, str]] = []
+
+    def record(self, obj: objects.Obj, type_: str, reason: str, message: str) -> None:
+        self.events.append((type_, reason, message))
+
+
+@pytest.mark.case("D2")
+def test_clean_up_that_fails_for_ever_is_an_event_per_hour() -> None:
+    """The first failure is an Event with the way out, and one of each hour after it (D2)."""
+    cluster = fakes.FakeCluster(dying(fakes.FINALIZER))
+    runner = fakes.FakeRunner(*[fakes.failed("x" * 4000)] * 9)
+    told, clock = Told(), fakes.Clock()
+    subject = reconciler.Reconciler(cluster, runner, fakes.options(), recorder=told, clock=clock)
+    counts = []
+    for seconds in (0.0, 300.0, 3000.0, 400.0, 10.0):
+        clock.advance(seconds)
+        with pytest.raises(errors.RunFailedError):
+            subject.reconcile(fakes.held_watch(), KEY, reconciler.Cancel())
+        counts.append(len(told.events))
+    assert counts == [1, 1, 1, 2, 2]
+    type_, reason, message = told.events[0]
+    assert (type_, reason) == ("Warning", "CleanupFailed")
+    assert message.endswith("skip-cleanup=true")
+    assert len(message) <= 1024
+
+
+@pytest.mark.case("D2")
+@pytest.mark.parametrize("paused", [None, "true"])
+def test_skip_cleanup(paused: str | None) -> None:
+    """The finalizer goes without a run, also of a paused object; it is logged and an Event."""
+    cluster = fakes.FakeCluster(dying(fakes.FINALIZER, "foreign"))
+    annotate(cluster, skip_cleanup="true", pause=paused)
+    runner, told = fakes.FakeRunner(), Told()
+    subject = reconciler.Reconciler(cluster, runner, fakes.options(), recorder=told)
+    with structlog.testing.capture_logs() as lines:
+        result = subject.reconcile(fakes.held_watch(), KEY, reconciler.Cancel())
+    assert (result, runner.requests) == (reconciler.Result(), [])
+    assert objects.finalizers(cluster.objs[KEY]) == ["foreign"]
+    assert [(line["log_level"], line["event"]) for line in lines if "skipped" in line["event"]] == [
+        ("warning", "clean-up skipped")
+    ]
+    assert [event[:2] for event in told.events] == [("Normal", "CleanupSkipped")]
+
+
+def test_skip_cleanup_of_a_living_object() -> None:
+    """It is run like any other."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    annotate(cluster, skip_cleanup="true")
+    go(cluster, runner, fakes.held_watch())
+    assert len(runner.requests) == 1
+    assert objects.finalizers(cluster.objs[KEY]) == [fakes.FINALIZER]
+
+
+def test_interrupted_clean_up_shows_no_way_out() -> None:
+    """An operator that stops is no reason to skip a clean-up."""
+    cluster, runner = fakes.FakeCluster(dying(fakes.FINALIZER)), fakes.FakeRunner()
+    cancel, told = reconciler.Cancel(), Told()
+    runner.during = lambda request, event: cancel.request(reconciler.Why.STOPPED)
+    subject = reconciler.Reconciler(cluster, runner, fakes.options(), recorder=told)
+    subject.reconcile(fakes.held_watch(), KEY, cancel)
+    assert "skip-cleanup" not in condition(cluster, "Failure")["message"]
+    assert told.events == []
+
+
+def test_origin_of_a_version() -> None:
+    """Own status writes are traced to the version that somebody else has made."""
+    cluster, runner = fakes.FakeCluster(fakes.make()), fakes.FakeRunner()
+    real = cluster.update_status
+
+    def versioned(key: objects.ObjectKey, compute: Any) -> objects.Obj | None:
+        before = objects.status(cluster.objs[key])
+        after = real(key, compute)
+        if after is not None and objects.status(after) != before:
+            version = str(int(objects.resource_version(after)) + 10)
+            cluster.objs[key]["metadata"]["resourceVersion"] = version
+        return cluster.get(key)
+
+    cluster.update_status = versioned  # type: ignore[method-assign]
+    subject = reconciler.Reconciler(cluster, runner, fakes.options())
+    runner.during = lambda request, cancel: cluster.objs[KEY]["metadata"].update(
+        resourceVersion="100"
+    )
+    subject.reconcile(fakes.watch(), KEY, reconciler.Cancel())
+    assert [subject.origin(KEY, v) for v in ("11", "100", "110", "5")] == ["1", "100", "100", "5"]
+    runner.during = fakes.nothing
+    for _ in range(20):
+        subject.reconcile(fakes.watch(), KEY, reconciler.Cancel())
+    cluster.delete(KEY)
+    subject.reconcile(fakes.watch(), KEY, reconciler.Cancel())
+    assert subject.origin(KEY, "110") == "110"

@@ -42,20 +42,35 @@ def start(current: objects.Obj, now: str = T1, generation: int = 1) -> objects.O
     return status.started(current, generation=generation, now=now)
 
 
+def remarked(more: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with what is a remark put into one."""
+    names = ("notes", "problem", "loop", "forced")
+    said = {name: more.pop(name) for name in names if name in more}
+    return {**more, "remarks": status.Remarks(**said)}
+
+
 def succeed(current: objects.Obj, now: str = T2, **more: Any) -> objects.Obj:
     """status.succeeded with defaults."""
-    return status.succeeded(current, **{"generation": 1, "now": now, "counts": COUNTS, **more})
+    arguments = {"generation": 1, "now": now, "counts": COUNTS, **remarked(more)}
+    return status.succeeded(current, **arguments)
 
 
 def fail(current: objects.Obj, now: str = T2, **more: Any) -> objects.Obj:
     """status.failed with defaults."""
-    arguments = {"generation": 1, "now": now, "message": "boom", "counts": BAD_COUNTS, **more}
+    defaults = {"generation": 1, "now": now, "message": "boom", "counts": BAD_COUNTS}
+    arguments: dict[str, Any] = {**defaults, **remarked(more)}
     return status.failed(current, **arguments)
 
 
 def wait(current: objects.Obj, now: str = T2, **more: Any) -> objects.Obj:
     """status.waiting with defaults."""
-    return status.waiting(current, **{"generation": 1, "now": now, "delay": 5.0, **more})
+    arguments = {"generation": 1, "now": now, "delay": 5.0, **remarked(more)}
+    return status.waiting(current, **arguments)
+
+
+def pause(current: objects.Obj, now: str = T2, generation: int = 1) -> objects.Obj:
+    """status.paused with defaults."""
+    return status.paused(current, generation=generation, now=now, message="paused")
 
 
 def find(current: objects.Obj, type_: str) -> objects.Obj:
@@ -228,15 +243,67 @@ def test_notes_after_other_outcomes(finish: Any) -> None:
     assert find(finish({}, notes=["n"]), "InputWarning")["message"] == "n"
 
 
-@pytest.mark.parametrize("type_", ["Ready", "InputWarning"])
+def test_loop_comes_and_goes() -> None:
+    """LoopDetected says that the role runs because of what it does itself, as long as it does."""
+    looping = fail(start({}), loop="Deployment app was changed by 5 runs")
+    found = find(looping, "LoopDetected")
+    assert (found["status"], found["reason"]) == ("True", "SelfCausedRuns")
+    assert found["message"] == "Deployment app was changed by 5 runs"
+    assert find(start(looping), "LoopDetected") == found
+    assert "LoopDetected" not in types(succeed(looping))
+
+
+@pytest.mark.parametrize("finish", [succeed, fail, wait])
+def test_forced_run_stays_on_record(finish: Any) -> None:
+    """ForcedRun keeps the last order, and never is what conditions[0] shows."""
+    done = finish(start({}), forced="v1")
+    assert find(done, "ForcedRun")["reason"] == "Handled"
+    for current in (start(done), succeed(start(done)), fail(start(done))):
+        assert find(current, "ForcedRun")["message"] == "v1"
+        assert types(current)[-1] == "ForcedRun"
+    assert find(finish(done, forced="v2"), "ForcedRun")["message"] == "v2"
+
+
+def test_pause_says_nothing_of_the_generation() -> None:
+    """Paused is added to the verdict of the run before, which is not claimed for the new edit."""
+    done = succeed(start({}))
+    paused = pause(done, T3, generation=2)
+    assert types(paused) == [*types(done), "Paused"]
+    assert paused["observedGeneration"] == 1
+    assert find(paused, "Paused")["observedGeneration"] == 2
+    assert find(paused, "Ready") == find(done, "Ready")
+    assert "Paused" not in types(start(paused))
+    assert status.resumed(paused) == done
+
+
+def test_pause_of_an_object_that_never_ran() -> None:
+    """It has only the one condition, and no observedGeneration."""
+    assert types(pause({})) == ["Paused"]
+    assert "observedGeneration" not in pause({})
+    assert status.resumed({}) == {}
+
+
+def test_foreign_part() -> None:
+    """What others write is told from what the operator writes, before its first write and after."""
+    theirs = {"type": "Up", "status": "True"}
+    ready = {"type": "Ready", "status": "True", "reason": "AllMembersUp"}
+    for first in ({}, {"phase": "x"}, {"phase": "x", "conditions": [theirs, ready]}):
+        for current in (start(first), succeed(first, notes=["n"], loop="l", forced="f")):
+            assert status.foreign(current) == status.foreign(first) == first
+        assert status.foreign(pause(first)) == first
+
+
+@pytest.mark.parametrize("type_", ["Ready", "InputWarning", "LoopDetected", "ForcedRun", "Paused"])
 def test_conditions_of_the_role_are_left_alone(type_: str) -> None:
-    """A Ready (or InputWarning) with a reason that is none of ours belongs to the role."""
+    """A Ready (or another of these) with a reason that is none of ours belongs to the role."""
     theirs = {"type": type_, "status": "False", "reason": "MembersMissing", "x": 1}
     for done in (
         start({"conditions": [theirs]}),
-        succeed({"conditions": [theirs]}, notes=["n"]),
+        succeed({"conditions": [theirs]}, notes=["n"], loop="l", forced="f"),
         fail({"conditions": [theirs]}),
         wait({"conditions": [theirs]}),
+        pause({"conditions": [theirs]}),
+        status.resumed({"conditions": [theirs]}),
     ):
         assert find(done, type_) == theirs
 
@@ -321,7 +388,7 @@ _json = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=5,
 )
-_OURS = ["Running", "Successful", "Failure", "Ready", "InputWarning"]
+_OURS = ["Running", "Successful", "Failure", "Ready", "InputWarning", "ForcedRun", "Paused"]
 _odd_condition = st.fixed_dictionaries(
     {},
     optional={
@@ -349,7 +416,7 @@ def test_any_status_can_be_written_over(first: Any, steps: list[Any]) -> None:
     """Whatever JSON a role or a person put there, the verdict is written, in well-formed words."""
     current = objects.status({"status": first})
     for step in steps:
-        current = step(current, notes=["n"]) if step is not start else step(current)
+        current = step(pause(current), notes=["n"]) if step is not start else step(current)
     running = find(current, "Running")
     assert isinstance(running["reason"], str)
     assert isinstance(running["lastTransitionTime"], str)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import pytest
 
-from ansible_operator import errors, objects, selector, watches
+from ansible_operator import errors, fieldpath, objects, reference, selector, watches
 
 APP = objects.GVK("app.example.com", "v1", "App")
 HEAD = "- version: v1\n  group: app.example.com\n  kind: App\n"
@@ -96,6 +96,12 @@ FULL = """\
   watchAnnotationsChanges: True
   markUnsafe: yes
   cancelOnChange: y
+  runOncePerGeneration: yes
+  watchStatusPaths: [status.phase, "status.conditions[*].status"]
+  references:
+    - {path: spec.tls.secretName, kind: Secret}
+    - {path: "spec.users[*].from.name", kind: Team, group: t.example.com, version: v2,
+       namespace: "spec.users[*].from.namespace"}
   blacklist:
     - {group: "", version: v1, kind: Pod}
     - {group: apps, version: v1, kind: Deployment}
@@ -115,7 +121,7 @@ def test_every_key(load: Load, project: Path) -> None:
     """Every key is read; booleans of YAML 1.1 and a comment before --- are fine."""
     loaded = load(FULL)
     (warning,) = loaded.warnings
-    assert "watchClusterScopedResources: accepted, but dependents are not" in warning
+    assert "runOncePerGeneration: with manageStatus: false nothing remembers" in warning
     assert loaded.watches == (
         watches.Watch(
             gvk=APP,
@@ -133,6 +139,21 @@ def test_every_key(load: Load, project: Path) -> None:
             watch_annotations_changes=True,
             mark_unsafe=True,
             cancel_on_change=True,
+            run_once_per_generation=True,
+            watch_status_paths=(
+                fieldpath.parse("status.phase"),
+                fieldpath.parse("status.conditions[*].status"),
+            ),
+            references=(
+                reference.Reference(
+                    fieldpath.parse("spec.tls.secretName"), objects.GVK("", "v1", "Secret")
+                ),
+                reference.Reference(
+                    fieldpath.parse("spec.users[*].from.name"),
+                    objects.GVK("t.example.com", "v2", "Team"),
+                    fieldpath.parse("spec.users[*].from.namespace"),
+                ),
+            ),
             blacklist=frozenset(
                 {objects.GVK("", "v1", "Pod"), objects.GVK("apps", "v1", "Deployment")}
             ),
@@ -361,6 +382,24 @@ APPEND = HEAD + "  role: app\n"
         (APPEND + "  ansibleArgs:\n    - a\n    - [b]\n", 7, 1, "ansibleArgs", "expected text"),
         (APPEND + "  blacklist: {a: b}\n", 5, 1, "blacklist", "expected a list, found a map"),
         (APPEND + "  blacklist: [pods]\n", 5, 1, "blacklist", "expected a map, found"),
+        (APPEND + "  watchStatusPaths: status.phase\n", 5, 1, "watchStatusPaths",
+         "expected a list"),
+        (APPEND + "  watchStatusPaths: [spec.size]\n", 5, 1, "watchStatusPaths",
+         '"spec.size" is not in the status'),
+        (APPEND + "  watchStatusPaths: ['status..a']\n", 5, 1, "watchStatusPaths",
+         '"status..a" cannot be read from "..a" on'),
+        (APPEND + "  runOncePerGeneration: once\n", 5, 1, "runOncePerGeneration",
+         "expected true or false"),
+        (APPEND + "  references: {a: b}\n", 5, 1, "references", "expected a list, found a map"),
+        (APPEND + "  references:\n    - kind: Secret\n", 6, 1, "references[0].path",
+         "the path is missing"),
+        (APPEND + "  references:\n    - path: spec.a\n", 6, 1, "references[0].kind",
+         "the kind is missing"),
+        (APPEND + "  references:\n    - {kind: Secret, path: '[*].a'}\n", 6, 1,
+         "references[0].path", '"[*].a" does not begin with the name of a field'),
+        (APPEND + "  references:\n    - kind: Secret\n      path: spec.a[*].b\n"
+         "      namespace: spec.c[*].d\n", 8, 1, "references[0].namespace",
+         '"spec.c[*].d" goes through another list than "spec.a[*].b"'),
         (APPEND + "  finalizer: a/b\n", 5, 1, "finalizer", 'expected a map, found the text "a/b"'),
         (APPEND + "  selector:\n    matchLabels: {a: [b]}\n", 6, 1, "selector.matchLabels.a",
          "expected text, found a list"),
@@ -499,7 +538,8 @@ def test_a_hint_shows_how_to_write_a_period(load: Load) -> None:
         ("  maxConcurrentReconciles: 3\n", "unknown key, ignored; set the environment "
          "variable MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP> or --max-concurrent-reconciles"),
         ("  ansibleVerbosity: 3\n", "ANSIBLE_VERBOSITY_<KIND>_<GROUP> or --ansible-verbosity"),
-        ("  watchDependentResources: true\n", "dependents are not watched yet"),
+        ("  references: [{path: spec.a, kind: Secret, name: x}]\n",
+         "references[0].name: unknown key, ignored; did you mean namespace?"),
     ],
 )  # fmt: skip
 def test_warned_of(load: Load, text: str, warning: str) -> None:
