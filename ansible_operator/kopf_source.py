@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +30,15 @@ from ansible_operator.kube import source as kube_source
 log = structlog.get_logger("kopf")
 
 Listener: TypeAlias = Callable[[watches.Watch, str | None, objects.Obj], None]
+
+LASTS = (240, 300)
+"""Seconds that a watch is asked to last, spread so that not all of them begin anew at once."""
+
+QUIET = 90.0
+"""Seconds without a word, after which a connection counts as dead.
+
+Servers send a bookmark every minute. One that sends none is asked anew, which loses nothing.
+"""
 
 STOP_LIMIT = 8.0
 GRACE = 1.5
@@ -140,7 +150,7 @@ class _Ear:
             self._loop.set_exception_handler(note_stray_error)
             if self._stopping.is_set():
                 return
-        namespaces = self._target.namespaces
+        namespaces = self._target.asked
         await kopf.operator(
             registry=self._registry(),
             settings=settings(self._target, self._note),
@@ -165,7 +175,7 @@ class _Ear:
 
     async def _hear(self, event: Any, **_: Any) -> None:
         # A coroutine runs in kopf's loop, in order; a plain function would run in a thread pool.
-        if not self._stopping.is_set():
+        if not self._stopping.is_set() and self._target.tells(event["object"]):
             self._listener(self._target.watch, event["type"], event["object"])
 
     async def _login(self, **_: Any) -> kopf.ConnectionInfo | None:
@@ -198,6 +208,9 @@ def settings(
     chosen.queueing.idle_timeout = 1
     chosen.watching.chunk_size = 500
     chosen.watching.connect_timeout = 10
+    chosen.watching.server_timeout = random.randint(*LASTS)  # noqa: S311 - guards nothing
+    chosen.watching.client_timeout = LASTS[1] + 60
+    chosen.watching.inactivity_timeout = QUIET
     chosen.networking.connect_timeout = 10
     chosen.networking.request_timeout = 60
     chosen.networking.error_backoffs = (1, 1, 2, 3)

@@ -18,16 +18,17 @@ class Entry:
     """One watch; times are of the clock of who keeps it.
 
     ``resource`` is None while the kind is not served, ``known`` is the last one that was.
-    ``scopes`` are where it can be listened to, ``ready`` says that it may be started there, and
-    ``target`` is what the source was told, None while it was told nothing. ``due`` is when it is
-    looked at again, ``since`` when it was started, and ``superseded`` says that the objects run
-    under another listed version of the kind.
+    ``scopes`` are where it can be listened to, ``wide`` that the whole cluster is asked for them,
+    ``ready`` says that it may be started there, and ``target`` is what the source was told, None
+    while it was told nothing. ``due`` is when it is looked at again, ``since`` when it was
+    started, and ``superseded`` says that the objects run under another listed version of the kind.
     """
 
     watch: watches.Watch
     resource: discovery.Resource | None = None
     known: discovery.Resource | None = None
     scopes: tuple[str, ...] = ()
+    wide: bool = False
     ready: bool = False
     target: source.Target | None = None
     due: float = 0.0

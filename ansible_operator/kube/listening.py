@@ -1,9 +1,13 @@
 """Keeps every watched kind listened to as long as the API server serves and permits it.
 
 A kind that cannot be listened to (its CRD is missing, permissions are missing, the server is
-away) is looked at again every ten seconds, and what is wrong is said once, and again when it
-changes. The other kinds go on meanwhile. What is served of the healthy ones is asked again every
-two minutes, because a CRD may be changed without an end of the listening.
+away) is looked at again every ten seconds, with many namespaces less often, and what is wrong is
+said once, and again when it changes. The other kinds go on meanwhile. What is served of the
+healthy ones is asked again every two minutes, because a CRD may be changed without an end of the
+listening.
+
+More than a few namespaces are listened to by way of the whole cluster where that is permitted.
+Where it is not, kinds are started one after another: each lists all of its namespaces at once.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from ansible_operator import errors, objects, watches
-from ansible_operator.kube import access, asking, discovery
+from ansible_operator.kube import access, admission, asking, discovery, scopes
 from ansible_operator.kube import client as kube_client
 from ansible_operator.kube import entry as kube_entry
 from ansible_operator.kube import source as kube_source
@@ -28,6 +32,8 @@ RENEWAL = 120.0
 START_LIMIT = 30.0
 STEADY = 60.0
 BACKOFF = (1.0, 30.0)
+NAMESPACES_RATE = 20.0
+"""Namespaces of all kinds in which listening begins, in a second."""
 
 
 class Listening:
@@ -49,10 +55,13 @@ class Listening:
     ) -> None:
         self._client = asking.Brief(client, lambda: self._stop.is_set())
         self._namespaces = namespaces
+        # Each of many namespaces is asked for, so that is done less often.
+        self._recheck = RECHECK * max(1.0, len(namespaces) / scopes.MANY)
         self._source = source
         self._clock = clock
         self._on_superseded = on_superseded
         self._entries = {watch.gvk: kube_entry.Entry(watch) for watch in listed}
+        self._starts = admission.Bucket(NAMESPACES_RATE, NAMESPACES_RATE, clock)
         self._stop = threading.Event()
         self._renewal = clock() + RENEWAL
 
@@ -146,14 +155,14 @@ class Listening:
 
     def _probe(self, entry: kube_entry.Entry, now: float) -> None:
         """Find out where the kind can be listened to, and say what is in the way."""
-        entry.due = now + RECHECK
+        entry.due = now + self._recheck
         try:
             problems = self._problems(entry)
         except errors.KubeError as exc:
             problems = (access.problem(exc),)
         if self._stop.is_set():
             return
-        entry.say(problems, retry=f"every {RECHECK:.0f} s")
+        entry.say(problems, retry=f"every {self._recheck:.0f} s")
         if not problems:
             entry.due = float("inf")
 
@@ -166,14 +175,26 @@ class Listening:
             served = discovery.versions(self._client, gvk.group) if gvk.group else []
             return (access.missing(self._client.server, gvk, served),)
         entry.known = resource
-        scopes = (self._namespaces if resource.namespaced else ()) or ("",)
-        found = {scope: access.check(self._client, resource, scope) for scope in scopes}
+        if self._try_wide(entry, resource):
+            return ()
+        entry.wide = False
+        found = {
+            scope: access.check(self._client, resource, scope)
+            for scope in scopes.each(resource, self._namespaces).asked
+        }
         entry.scopes = tuple(scope for scope, problem in found.items() if problem is None)
         entry.ready = bool(entry.scopes)
-        entry.say_lacking(
-            [access.lacking(self._client, resource, scope, entry.watch) for scope in entry.scopes]
-        )
+        entry.say_lacking(scopes.lacking(self._client, resource, entry.scopes, entry.watch))
         return tuple(problem for problem in found.values() if problem)
+
+    def _try_wide(self, entry: kube_entry.Entry, resource: discovery.Resource) -> bool:
+        """Whether many namespaces can be listened to by way of the whole cluster."""
+        asked = scopes.each(resource, self._namespaces).asked
+        if len(asked) <= scopes.MANY or access.check(self._client, resource, ""):
+            return False
+        entry.scopes, entry.wide, entry.ready = asked, True, True
+        entry.say_lacking(scopes.lacking(self._client, resource, asked, entry.watch))
+        return True
 
     def _apply(self, now: float) -> None:
         """Make the source listen to exactly what can be and should be listened to.
@@ -198,8 +219,11 @@ class Listening:
         namespaces = tuple(scope for scope in entry.scopes if scope)
         if entry.target is not None and entry.target.covers(entry.resource, namespaces):
             return
+        target = kube_source.Target(entry.watch, entry.resource, namespaces, entry.wide)
+        if self._starts.take(len(target.asked) or 1) > 0:
+            return  # another time: this is asked once a second
         log.info("listening", kind=str(entry.gvk), namespaces=list(namespaces) or "all")
-        entry.target = kube_source.Target(entry.watch, entry.resource, namespaces)
+        entry.target = target
         entry.since = now
         self._source.start(entry.target)
 

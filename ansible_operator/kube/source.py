@@ -11,16 +11,30 @@ from ansible_operator.kube import discovery
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a source listens to; without namespaces it is the whole cluster."""
+    """What a source listens to; without namespaces it is the whole cluster.
+
+    ``wide`` says that the cluster is asked for the objects of the namespaces: they are many, and
+    it is permitted. Those of others are not told then.
+    """
 
     watch: watches.Watch
     resource: discovery.Resource
     namespaces: tuple[str, ...] = ()
+    wide: bool = False
 
     @property
     def gvk(self) -> objects.GVK:
         """The kind."""
         return self.watch.gvk
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The namespaces to ask for; none for the whole cluster."""
+        return () if self.wide else self.namespaces
+
+    def tells(self, obj: objects.Obj) -> bool:
+        """Whether an object that was heard of is to be told."""
+        return not self.wide or objects.namespace(obj) in self.namespaces
 
     def covers(self, resource: discovery.Resource, namespaces: tuple[str, ...]) -> bool:
         """Whether a source that listens to this hears all of these, too."""

@@ -1,8 +1,8 @@
 """A small HTTP API server that keeps objects in memory and misbehaves when it is told to.
 
-It has what listening and patching need: discovery, list, watch with resourceVersions, get, JSON
-and merge patches with optimistic locking, ``/status``, access reviews. It is not a Kubernetes
-API server; what only a real one can show is tested against a real one.
+It has what listening and patching need: discovery, list in pages, watch with resourceVersions, get,
+JSON and merge patches with optimistic locking, ``/status``, access reviews, metadata alone. It is
+not a Kubernetes API server; what only a real one can show is tested against a real one.
 """
 
 from __future__ import annotations
@@ -80,6 +80,12 @@ class FakeApi:
         self.tokens: set[str] | None = None
         self.denied: set[tuple[str, str]] = set()
         self.before_patch: Callable[[Obj], None] | None = None
+        self.expire_tokens = False
+        self.list_seconds = 0.0
+        self.most_lists = 0
+        self._lists = 0
+        self._pages: dict[str, list[Obj]] = {}
+        self._watching: dict[int, tuple[web.Request, web.StreamResponse]] = {}
         self._history: list[tuple[int, str, str, Obj]] = []
         self._floor = 0
         self._version = 100
@@ -159,6 +165,26 @@ class FakeApi:
             self._wake()
 
         self.call(forget)
+
+    def utter(self, data: bytes, *, raw: bool = False, end: bool = False) -> None:
+        """Say something in every open watch, ``raw`` outside of HTTP's chunks; hang up then."""
+
+        async def utter() -> None:
+            for request, response in list(self._watching.values()):
+                if raw:
+                    assert request.transport is not None
+                    request.transport.write(data)
+                elif data:
+                    await response.write(data)
+                if end:
+                    assert request.transport is not None
+                    request.transport.close()
+
+        asyncio.run_coroutine_threadsafe(utter(), self._loop).result(10)
+
+    def watches(self) -> int:
+        """How many watches are open."""
+        return len(self._watching)
 
     def withdraw(self, kind: Kind) -> None:
         """Stop serving a kind; its watches end."""
@@ -286,7 +312,13 @@ class FakeApi:
         if not name:
             if request.query.get("watch"):
                 return await self._watch(kind, namespace, request)
-            return self._list(kind, namespace, request)
+            self._lists += 1
+            self.most_lists = max(self.most_lists, self._lists)
+            try:
+                await asyncio.sleep(self.list_seconds)
+                return self._list(kind, namespace, request)
+            finally:
+                self._lists -= 1
         obj = self.objects.get((kind.plural, namespace, name))
         if obj is None or (subresource and not kind.has_status):
             return problem(404, f'{kind.plural} "{name}" not found', "NotFound")
@@ -332,23 +364,49 @@ class FakeApi:
         return web.json_response(after)
 
     def _list(self, kind: Kind, namespace: str, request: web.Request) -> web.Response:
-        items = [
-            obj
-            for (plural, ns, _), obj in self.objects.items()
-            if plural == kind.plural and namespace in ("", ns) and selected(obj, request)
-        ]
+        version, _, start = request.query.get("continue", "").partition("-")
+        if version and self.expire_tokens:
+            return problem(410, "The provided continue parameter is too old")
+        if not version:
+            version = str(self._version)
+            self._pages[version] = [
+                copy.deepcopy(obj)
+                for (plural, ns, _), obj in self.objects.items()
+                if plural == kind.plural and namespace in ("", ns) and selected(obj, request)
+            ]
+        first = int(start or 0)
+        last = first + int(request.query.get("limit") or 0) or None
+        found = self._pages[version]
+        meta = {"resourceVersion": version}
+        if last is not None and last < len(found):
+            meta["continue"] = f"{version}-{last}"
+        else:
+            self._pages.pop(version)
         return web.json_response(
             {
                 "apiVersion": f"{kind.group}/{kind.version}".lstrip("/"),
                 "kind": f"{kind.kind}List",
-                "metadata": {"resourceVersion": str(self._version)},
-                "items": items,
+                "metadata": meta,
+                "items": [shown(obj, request) for obj in found[first:last]],
             }
         )
 
     async def _watch(self, kind: Kind, namespace: str, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
+        self._watching[id(response)] = (request, response)
+        try:
+            async with asyncio.timeout(float(request.query.get("timeoutSeconds") or 3600)):
+                await self._follow(kind, namespace, request, response)
+        except TimeoutError:
+            pass
+        finally:
+            del self._watching[id(response)]
+        return response
+
+    async def _follow(
+        self, kind: Kind, namespace: str, request: web.Request, response: web.StreamResponse
+    ) -> None:
         since = int(request.query.get("resourceVersion") or self._version)
 
         async def send(type_: str, obj: Obj) -> None:
@@ -366,10 +424,9 @@ class FakeApi:
                 if namespace in ("", obj["metadata"].get("namespace", "")) and selected(
                     obj, request
                 ):
-                    await send(type_, obj)
+                    await send(type_, shown(obj, request))
                 since = version
             await changed.wait()
-        return response
 
 
 def entries_of(kind: Kind) -> list[Obj]:
@@ -380,6 +437,14 @@ def entries_of(kind: Kind) -> list[Obj]:
     if kind.has_status:
         entries.append({**entries[0], "name": f"{kind.plural}/status"})
     return entries
+
+
+def shown(obj: Obj, request: web.Request) -> Obj:
+    """The object, or its metadata where only that was asked for."""
+    if "as=PartialObjectMetadata" not in request.headers.get("Accept", ""):
+        return obj
+    head = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
+    return {**head, "metadata": obj["metadata"]}
 
 
 def selected(obj: Obj, request: web.Request) -> bool:

@@ -91,6 +91,7 @@ def eventually(check: Callable[[], Any], seconds: float = 30) -> Any:
     return found
 
 
+@pytest.mark.case("K11")
 def test_everything_that_happens_is_heard_and_nothing_is_written(
     api: fake_api.FakeApi, ears: Ears
 ) -> None:
@@ -130,6 +131,7 @@ def test_only_selected_objects_are_asked_for(api: fake_api.FakeApi, ears: Ears) 
     assert ("Thing", None, "no") not in ears.heard
 
 
+@pytest.mark.case("K7")
 def test_only_the_given_namespaces_are_asked_for(api: fake_api.FakeApi, ears: Ears) -> None:
     """Nothing cluster-wide is requested of a namespaced kind, and nothing else is scanned."""
     for namespace in ("a", "b", "c"):
@@ -143,6 +145,7 @@ def test_only_the_given_namespaces_are_asked_for(api: fake_api.FakeApi, ears: Ea
     assert api.requests("GET", "namespaces$|customresourcedefinitions") == []
 
 
+@pytest.mark.case("K9")
 def test_a_gap_is_closed_by_a_new_list(api: fake_api.FakeApi, ears: Ears) -> None:
     """After 410 Gone every object is heard again, and later changes too."""
     api.put(THING, thing("one"))
@@ -155,6 +158,7 @@ def test_a_gap_is_closed_by_a_new_list(api: fake_api.FakeApi, ears: Ears) -> Non
     ears.until(("Thing", "ADDED", "two"))
 
 
+@pytest.mark.case("K9")
 @pytest.mark.parametrize("status", [500, 429, fake_api.RESET])
 def test_a_passing_trouble_of_the_server_loses_nothing(
     api: fake_api.FakeApi, ears: Ears, status: int

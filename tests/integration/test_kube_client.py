@@ -23,7 +23,7 @@ from kubernetes import client as official
 
 from ansible_operator import errors
 from ansible_operator.kube import client as kube_client
-from ansible_operator.kube import connection, kubeconfig
+from ansible_operator.kube import connection, kubeconfig, streaming
 
 THING = fake_api.Kind("test.example.com", "v1", "Thing", "things")
 
@@ -525,3 +525,68 @@ def test_the_kubeconfig_for_a_run_works_from_another_directory(
         check=False,
     )
     assert ran.stdout.strip() == "['v1']", ran.stderr
+
+
+def test_a_stream_is_read_line_by_line(api: fake_api.FakeApi, tmp_path: Path) -> None:
+    """As the lines come; a token that is refused is read again first."""
+    token = tmp_path / "token"
+    token.write_text("old")
+    client = connect(api, tmp_path, tokenFile=str(token))
+    client.request("GET", "/apis")
+    api.tokens = {"new"}
+    token.write_text("new")
+    path = "/apis/test.example.com/v1/things"
+    with client.stream(path, query={"watch": "true"}, timeout=(5, 30)) as stream:
+        lines = stream.lines()
+        for name in ("a", "b"):
+            api.put(THING, {"metadata": {"name": name, "namespace": "ns"}})
+            assert f'"name": "{name}"' in next(lines).decode()
+        api.utter(b"1\n\n  \n2\n3", raw=False)
+        assert [next(lines), next(lines)] == [b"1", b"2"]
+    with client.stream(path, query={}) as stream:
+        assert b'"name": "b"' in stream.read()
+    client.close()
+
+
+def test_a_stream_that_is_refused_says_why_and_until_when(
+    api: fake_api.FakeApi, tmp_path: Path
+) -> None:
+    """It is asked for once; Retry-After comes with the error."""
+    client = connect(api, tmp_path, token="t")
+    api.fail("GET", "/x", 429, message="too many", headers={"Retry-After": "7"})
+    with pytest.raises(errors.ServerError, match="too many") as caught:
+        client.stream("/x", query={})
+    assert caught.value.retry_after == 7
+    assert len(api.requests("GET", "/x")) == 1
+    api.fail("GET", "/y", fake_api.RESET)
+    with pytest.raises(errors.UnreachableError):
+        client.stream("/y", query={})
+    client.close()
+
+
+def test_what_is_interrupted_fails_and_so_does_what_follows(
+    api: fake_api.FakeApi, tmp_path: Path
+) -> None:
+    """A thread that waits for an answer is woken; other threads are not."""
+    client = connect(api, tmp_path, token="t")
+    api.fail("GET", "/hangs", fake_api.HANG)
+    interrupt = streaming.Interrupt()
+    failures: list[errors.KubeError] = []
+
+    def ask() -> None:
+        with interrupt.bound():
+            for path in ("/hangs", "/apis"):
+                with pytest.raises(errors.UnreachableError) as caught:
+                    client.stream(path, query={})
+                failures.append(caught.value)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    while not api.requests("GET", "/hangs"):
+        interrupt.wait(0.01)
+    interrupt.set()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert len(failures) == 2
+    assert client.request("GET", "/apis")["kind"] == "APIGroupList"
+    client.close()

@@ -199,6 +199,76 @@ def test_namespaces_that_are_permitted_are_not_held_up_by_others(world: World) -
     assert world.source.running[gvk].namespaces == ("a", "b")
 
 
+MANY = tuple(f"n{number}" for number in range(25))
+
+
+@pytest.mark.case("K12")
+def test_many_namespaces_are_heard_by_way_of_the_cluster_if_that_is_permitted(
+    world: World,
+) -> None:
+    """With few questions; when the right is taken away they are listened to one by one."""
+    world.api.serve(THING)
+    ears = world.listen(THING, namespaces=MANY)
+    ears.step()
+    (target,) = world.source.started
+    assert (target.namespaces, target.asked, target.wide) == (MANY, (), True)
+    assert target.tells({"metadata": {"namespace": "n3"}})
+    assert not target.tells({"metadata": {"namespace": "other"}})
+    assert len(world.api.seen) < 10
+    world.api.fail("GET", r"v1/things\?limit", 403)
+    world.source.states[gvk_of(THING)] = kube_source.State(ended="403")
+    ears.step()
+    world.later(ears, 10)
+    target = world.source.started[-1]
+    assert (target.namespaces, target.asked, target.wide) == (MANY, MANY, False)
+    assert target.tells({"metadata": {"namespace": "other"}})
+    assert world.said() == world.said("warning")[1:] == []
+
+
+@pytest.mark.case("K12")
+def test_kinds_with_many_namespaces_begin_one_after_another(world: World) -> None:
+    """So many namespaces in a second, of all kinds together; few kinds begin at once."""
+    kinds = [dataclasses.replace(THING, kind=f"K{n}", plural=f"k{n}s") for n in range(4)]
+    for kind in kinds:
+        world.api.serve(kind)
+    world.api.fail("GET", r"v1/k.s\?limit", 403)
+    names = tuple(f"n{number}" for number in range(60))
+    ears = world.listen(*kinds, namespaces=names)
+    started = []
+    for _ in range(7):
+        ears.step()
+        started.append(len(world.source.started))
+        world.now += 1
+    assert listening.NAMESPACES_RATE == 20
+    assert started == [1, 1, 1, 2, 2, 2, 3]
+    assert all(target.asked == names for target in world.source.started)
+
+
+@pytest.mark.case("K12")
+def test_many_namespaces_are_not_all_asked_for_again_every_ten_seconds(world: World) -> None:
+    """One that is not permitted would cost as many questions as there are namespaces."""
+    world.api.serve(THING)
+    world.api.fail("GET", r"(v1|n3)/things\?limit", 403)
+    ears = world.listen(THING, namespaces=MANY)
+    ears.step()
+    assert len(world.source.running[gvk_of(THING)].asked) == len(MANY) - 1
+    asked = len(world.api.seen)
+    world.later(ears, 20)
+    assert len(world.api.seen) == asked
+    world.later(ears, 5)
+    assert len(world.api.seen) > asked
+
+
+@pytest.mark.case("K12")
+def test_missing_writes_are_looked_for_in_each_of_many_namespaces(world: World) -> None:
+    """Only where they are not granted for all."""
+    world.api.serve(THING)
+    world.api.denied = {("patch", "things/status")}
+    world.listen(THING, namespaces=MANY).step()
+    (said,) = world.said("warning")
+    assert "Role in namespace n24" in said
+
+
 def test_writes_that_are_not_permitted_are_said_but_stop_nothing(world: World) -> None:
     """The runs would fail one by one; the rule is said before that."""
     world.api.serve(THING)
