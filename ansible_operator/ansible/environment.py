@@ -28,6 +28,9 @@ _MAX_EVENT_RES = "262144"
 # Ansible's own default of roles_path, which a value of ours replaces.
 _ANSIBLE_ROLES = ("~/.ansible/roles", "/usr/share/ansible/roles", "/etc/ansible/roles")
 
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
 
 @dataclass(frozen=True, slots=True)
 class Collection:
@@ -69,7 +72,7 @@ def build(
         env["ANSIBLE_ROLES_PATH"] = roles_path
     # Ansible searches Python's path last, so a user's own copy of a collection wins.
     env["PYTHONPATH"] = _joined(env.get("PYTHONPATH"), *roots, COLLECTIONS)
-    return {**env, **_home(env, run)}
+    return {**env, **_home(env, run), **_direct(env)}
 
 
 def search_path(path: str) -> str:
@@ -125,6 +128,22 @@ def _home(env: Mapping[str, str], run: inputdir.RunDir) -> dict[str, str]:
         **local,
         "ANSIBLE_REMOTE_TEMP": env.get("ANSIBLE_REMOTE_TEMP", str(run.path / "tmp")),
     }
+
+
+def _direct(env: Mapping[str, str]) -> dict[str, str]:
+    """What keeps requests to the API proxy, which is on loopback, away from an HTTP proxy.
+
+    Go's clients do so by themselves, Python's do not. Both spellings are set, as programs differ
+    in which one they read first.
+    """
+    if not any(env.get(name) or env.get(name.lower()) for name in _PROXIES):
+        return {}
+    found = {}
+    for name, other in (("NO_PROXY", "no_proxy"), ("no_proxy", "NO_PROXY")):
+        given = env.get(name) or env.get(other) or ""
+        parts = [part.strip() for part in given.split(",")]
+        found[name] = ",".join(dict.fromkeys(filter(None, (*parts, *_LOOPBACK))))
+    return found
 
 
 def _project_roles(env: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,6 +36,17 @@ def for_run(
         case connection.Kubeconfig(paths):
             cluster, user = _current(paths)
     text: str = yaml.safe_dump(document(cluster, user), sort_keys=False)
+    return text
+
+
+def for_proxy(url: str, authority: str, token: str) -> str:
+    """The kubeconfig that leads to the API proxy, as text; ``authority`` is PEM.
+
+    The URL has nothing of the run in it, so that what clients keep by URL serves all runs.
+    """
+    data = base64.b64encode(authority.encode()).decode()
+    cluster = {"server": url, "certificate-authority-data": data}
+    text: str = yaml.safe_dump(document(cluster, {"token": token}), sort_keys=False)
     return text
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ansible_operator.testing import seed
+
 STAGES = Path(__file__).with_name("stages.yaml")
 PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 HOST = "127.0.0.1"
@@ -33,6 +35,11 @@ class Layout:
     def server_chain(self) -> Path:
         """The certificate that the API server makes for itself, followed by its authority."""
         return self.pki / "apiserver.crt"
+
+    @property
+    def server_key(self) -> Path:
+        """The key of that certificate."""
+        return self.pki / "apiserver.key"
 
     @property
     def pki(self) -> Path:
@@ -68,6 +75,11 @@ class Layout:
     def audit_policy(self) -> Path:
         """The audit policy, when there is an audit log."""
         return self.home / "audit-policy.json"
+
+    @property
+    def shims(self) -> Path:
+        """Programs that stand before the machine's own in the containers that kwok plays."""
+        return self.home / "shims"
 
     def log(self, name: str) -> Path:
         """The output of one process."""
@@ -118,6 +130,9 @@ def storage(
         "--service-cluster-ip-range=10.96.0.0/16",
         f"--token-auth-file={layout.tokens}",
         "--authorization-mode=RBAC",
+        # kwok serves as a kubelet with the API server's own certificate, which is for loopback.
+        "--kubelet-preferred-address-types=InternalIP",
+        f"--kubelet-certificate-authority={layout.server_chain}",
         "--endpoint-reconciler-type=none",
         "--allow-privileged",
     ]
@@ -147,6 +162,10 @@ def controllers(layout: Layout, ports: Mapping[str, int]) -> dict[str, list[str]
             "--cidr=10.244.0.0/16",
             "--node-lease-duration-seconds=40",
             f"--server-address={HOST}:{ports['kwok']}",
+            f"--node-port={ports['kwok']}",
+            f"--tls-cert-file={layout.server_chain}",
+            f"--tls-private-key-file={layout.server_key}",
+            f"--enable-crds={','.join(seed.KUBELET_KINDS)}",
         ],
     }
 

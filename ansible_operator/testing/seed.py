@@ -11,6 +11,17 @@ STORAGE_CLASS = "standard"
 PROVISIONER = "control-plane/storage"
 """The provisioner's name; stages.yaml acts on its claims."""
 
+KUBELET_KINDS = {
+    "Exec": "execs",
+    "Logs": "logs",
+    "Attach": "attaches",
+    "PortForward": "portforwards",
+}
+"""kwok's kinds, with their plurals, by which it answers for the containers of one pod.
+
+Without such an object of the pod's name nothing is run, read or reached.
+"""
+
 
 def objects() -> list[tuple[str, dict[str, Any]]]:
     """Paths and bodies of what is created before anything works on the cluster."""
@@ -41,7 +52,31 @@ def objects() -> list[tuple[str, dict[str, Any]]]:
         "allowVolumeExpansion": True,
     }
     found.append(("/apis/storage.k8s.io/v1/storageclasses", storage))
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    found += [(definitions, _kubelet_kind(*names)) for names in KUBELET_KINDS.items()]
     return found
+
+
+def _kubelet_kind(kind: str, plural: str) -> dict[str, Any]:
+    """The definition of one of kwok's kinds; kwok itself checks what is in the objects."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.kwok.x-k8s.io"},
+        "spec": {
+            "group": "kwok.x-k8s.io",
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "versions": [version],
+        },
+    }
 
 
 AUDIT_POLICY = {

@@ -23,6 +23,7 @@ from ansible_operator.testing import (
     progress,
     registry,
     seed,
+    shims,
 )
 
 BOOT_LIMIT = 120.0
@@ -115,8 +116,10 @@ class Supervisor:
     def _prepare(self) -> None:
         """Directories, links, keys and tokens; everything that needs no port."""
         place = self._place
-        for directory in (place.pki, place.binaries, place.home / "logs", place.home / "tmp"):
+        logs, scratch = place.home / "logs", place.home / "tmp"
+        for directory in (place.pki, place.binaries, place.shims, logs, scratch):
             directory.mkdir(mode=0o700)
+        shims.write(place.shims)
         for name, path in self._programs.items():
             (place.binaries / name).symlink_to(path)
         self._tokens = credentials.tokens()
@@ -180,7 +183,8 @@ class Supervisor:
     def _start(self, commands: Mapping[str, Sequence[str]]) -> None:
         # A small environment: a proxy setting or a Go setting of the caller must not matter.
         home = self._place.home
-        env = {"PATH": os.defpath, "HOME": str(home), "TMPDIR": str(home / "tmp")}
+        path = os.pathsep.join((str(self._place.shims), os.defpath))
+        env = {"PATH": path, "HOME": str(home), "TMPDIR": str(home / "tmp")}
         for name, arguments in commands.items():
             with self._place.log(name).open("w") as log:
                 self._children[name] = subprocess.Popen(

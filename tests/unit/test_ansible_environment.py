@@ -138,3 +138,16 @@ def test_default_inventory(tmp_path: Path) -> None:
     python.touch(0o755)
     venv = {"VIRTUAL_ENV": str(tmp_path)}
     assert environment.default_inventory(venv) == f'{start}"{python}"\n'
+
+
+def test_http_proxy_does_not_take_the_way_to_the_api_proxy() -> None:
+    """Where an HTTP proxy is configured, loopback is excepted from it in both spellings."""
+    loopback = "localhost,127.0.0.1,::1"
+    assert not {"NO_PROXY", "no_proxy"} & set(build({}))
+    for name in ("HTTP_PROXY", "https_proxy", "ALL_PROXY"):
+        env = build({name: "http://proxy:3128"})
+        assert env["NO_PROXY"] == env["no_proxy"] == loopback
+    env = build({"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "corp.example, 127.0.0.1"})
+    assert env["no_proxy"] == env["NO_PROXY"] == "corp.example,127.0.0.1,localhost,::1"
+    env = build({"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "a", "NO_PROXY": "b"})
+    assert (env["no_proxy"], env["NO_PROXY"]) == (f"a,{loopback}", f"b,{loopback}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import yaml
 
-from ansible_operator.testing import components, seed
+from ansible_operator.testing import components, seed, shims
 
 LAYOUT = components.Layout(Path("/h"))
 PORTS = {name: number for number, name in enumerate(components.PORTS, start=1)}
@@ -69,3 +70,49 @@ def test_cluster_starts_with_nodes_and_a_default_storage_class() -> None:
     annotations = storage["metadata"]["annotations"]
     assert annotations["storageclass.kubernetes.io/is-default-class"] == "true"
     assert storage["provisioner"] == seed.PROVISIONER
+
+
+def test_api_server_trusts_kwok_as_the_kubelet_of_all_nodes() -> None:
+    """kwok serves TLS with a certificate that the API server verifies, at the nodes' address."""
+    flags = components.storage(LAYOUT, PORTS, None)["kube-apiserver"]
+    kwok = components.controllers(LAYOUT, PORTS)["kwok"]
+    assert "--kubelet-certificate-authority=/h/pki/apiserver.crt" in flags
+    assert "--tls-cert-file=/h/pki/apiserver.crt" in kwok
+    assert f"--node-port={PORTS['kwok']}" in kwok
+    assert "--node-ip=127.0.0.1" in kwok
+
+
+def test_containers_answer_only_where_an_object_says_so() -> None:
+    """kwok takes only objects for it, whose kinds the cluster has; at first there are none."""
+    [enabled] = [
+        flag.partition("=")[2].split(",")
+        for flag in components.controllers(LAYOUT, PORTS)["kwok"]
+        if flag.startswith("--enable-crds=")
+    ]
+    defined = [
+        body["spec"]["names"]["kind"]
+        for path, body in seed.objects()
+        if path.endswith("customresourcedefinitions")
+    ]
+    assert enabled == defined == ["Exec", "Logs", "Attach", "PortForward"]
+    assert "kind: Exec" not in components.STAGES.read_text()
+
+
+def test_unpacking_ends_with_the_archive(tmp_path: Path) -> None:
+    """Although standard input stays open; what packs is the machine's own tar."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for directory in (inside, outside):
+        directory.mkdir()
+    (outside / "file").write_bytes(b"x" * 70_000)
+    shims.write(tmp_path)
+    tar = str(tmp_path / "tar")
+    packed = subprocess.run(
+        [tar, "cf", "-", "-C", str(outside), "file"], check=True, capture_output=True
+    ).stdout
+    command = [tar, "--no-same-owner", "-xmf", "-", "-C", str(inside)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as unpacking:
+        assert unpacking.stdin is not None
+        unpacking.stdin.write(packed.rstrip(b"\0") + bytes(2048))
+        unpacking.stdin.flush()
+        assert unpacking.wait(60) == 0
+    assert (inside / "file").read_bytes() == b"x" * 70_000
