@@ -151,31 +151,18 @@ def _prepare(given: Mapping[str, Any], log: Any) -> tuple[Any, Any]:
 
 def version_line() -> str:
     """One line with every version, each quoted, as the incumbent prints it."""
+    from ansible_operator import provenance
+
     machine = platform.machine()
     parts = {
         "version": ansible_operator.__version__,
-        "commit": _commit(),
+        "commit": provenance.commit(),
         "kubernetes version": KUBERNETES_VERSION,
         "python version": platform.python_version(),
         "OS": platform.system().lower(),
         "arch": _ARCHITECTURES.get(machine, machine),
     }
     return f"{PROGRAM} " + ", ".join(f'{name}: "{value}"' for name, value in parts.items())
-
-
-def _commit() -> str:
-    """The commit that was built: from the environment of the image, or of a pip install."""
-    import json
-    from importlib import metadata
-
-    given = os.environ.get("ANSIBLE_OPERATOR_COMMIT")
-    if given:
-        return given
-    try:
-        origin = json.loads(metadata.distribution(PROGRAM).read_text("direct_url.json") or "{}")
-    except (metadata.PackageNotFoundError, ValueError):
-        return "unknown"
-    return str(origin.get("vcs_info", {}).get("commit_id") or "unknown")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,37 @@ from collections.abc import Iterator
 
 import structlog
 
-from ansible_operator import durations, errors, kopf_source, objects, settings, watches
+import ansible_operator
+from ansible_operator import (
+    children,
+    durations,
+    errors,
+    kopf_source,
+    metrics,
+    objects,
+    provenance,
+    serving,
+    settings,
+    usermetrics,
+    watches,
+)
 from ansible_operator.ansible import run as runs
 from ansible_operator.ansible import runner
-from ansible_operator.control import controller, reconciler
-from ansible_operator.kube import client, cluster, discovery, kubeconfig, listening
+from ansible_operator.control import controller, dependents, loopguard, priority, reconciler
+from ansible_operator.control import references as named
+from ansible_operator.kube import (
+    asking,
+    childkinds,
+    client,
+    cluster,
+    discovery,
+    informers,
+    listening,
+    orphans,
+    recorder,
+)
+from ansible_operator.kube.proxy import intercept, mapping
+from ansible_operator.kube.proxy import server as proxies
 
 EARS_LIMIT = 10.0
 """Seconds that listening gets to end; a server that does not answer must not hold us up."""
@@ -26,6 +52,7 @@ def run(config: settings.Settings, watched: tuple[watches.Watch, ...]) -> int:
     """Run the operator until a signal ends it; the process's exit code."""
     try:
         manager = Manager(config, watched)
+        manager.open()
     except errors.OperatorError as error:
         log.error("cannot start", error=str(error))
         return 1
@@ -35,21 +62,68 @@ def run(config: settings.Settings, watched: tuple[watches.Watch, ...]) -> int:
 class Manager:
     """The parts of one operator, built but not started.
 
-    Raises :class:`errors.OperatorError` if no connection to an API server is configured, or the
-    runner's directory cannot be used. An API server that does not answer is no such error.
+    Raises :class:`errors.OperatorError` if no connection to an API server is configured, the
+    runner's directory cannot be used, or the metrics cannot be served where they were asked for.
+    An API server that does not answer is no such error.
     """
 
     def __init__(self, config: settings.Settings, watched: tuple[watches.Watch, ...]) -> None:
-        self._grace = config.engine.graceful_shutdown_timeout
-        self._environ = config.environ
+        engine = config.engine
+        self._grace = engine.graceful_shutdown_timeout
         self._stop = threading.Event()
         self._code = 0
         connection = client.Client.load(config.environ)
-        ansible = runner.AnsibleRunner(config, self._access, config.environ)
-        store = cluster.Cluster(connection, self._resource)
-        reconcile = reconciler.Reconciler(store, ansible, config)
+        brief = asking.Brief(connection, self._stop.is_set)
+        self._metrics = metrics.Metrics(
+            [watch.gvk for watch in watched],
+            version=ansible_operator.__version__,
+            commit=provenance.commit(),
+        )
+        self._serving = self._new_serving(config.metrics)
+        self._informers = informers.Informers(connection, config.namespaces)
+        guard = loopguard.LoopGuard(engine.loop_guard_runs, engine.loop_guard_window)
+        self._dependents = dependents.Dependents(self._informers, self._enqueue, guard=guard)
+        self._interceptor = intercept.Ownership(
+            mapping.Mapper(connection),
+            connection,
+            self._dependents,
+            inject=config.proxy.inject_owner_ref,
+        )
+        self._proxy = proxies.Proxy(
+            connection,
+            port=config.proxy.port,
+            allow_anonymous=config.proxy.allow_anonymous,
+            interceptor=self._interceptor,
+        )
+        environ = {**config.environ, **self._serving.environ}
+        ansible = _Counted(runner.AnsibleRunner(config, self._access, environ), self._metrics)
+        reconcile = reconciler.Reconciler(
+            cluster.Cluster(connection, self._resource),
+            ansible,
+            config,
+            loop_note=self._dependents.note,
+            recorder=recorder.Recorder(connection),
+        )
+        self._references = named.References(
+            self._informers,
+            lambda gvk: childkinds.resolve(brief, gvk),
+            self._enqueue,
+            active=lambda: self._controller.active(),
+            own_write=self._dependents.has_written,
+        )
         self._controller = controller.Controller(
-            reconcile, watched, config, retired=self._is_retired
+            reconcile,
+            watched,
+            config,
+            retired=self._is_retired,
+            on_edit=self._dependents.edited,
+            on_forget=self._forget,
+            on_retire=self._retire,
+            listeners=(self._references.observe, self._metrics.observe),
+            own_write=self._dependents.has_written,
+        )
+        self._orphans = orphans.Orphans(
+            connection, watched, config.namespaces, release=config.release_orphaned_finalizers
         )
         source = kopf_source.KopfSource(connection, self._controller.observe)
         self._listening = listening.Listening(
@@ -60,17 +134,38 @@ class Manager:
             on_superseded=self._controller.retire,
         )
         log.info("talking to the API server", server=connection.server)
-        log.warning(
-            "owner references and watches of dependent objects are not active yet",
-            hint="set metadata.ownerReferences of what a role creates in the role itself",
+
+    def _new_serving(self, where: settings.MetricsSettings) -> serving.Serving:
+        taken = usermetrics.UserMetrics(self._metrics.registry)
+        return serving.Serving(
+            self._metrics.registry,
+            taken,
+            metrics=where.bind_address if where.bind_is_required else None,
+            intake=where.user_port,
         )
 
     @contextlib.contextmanager
     def _access(self, request: runs.RunRequest) -> Iterator[str]:
-        """The kubeconfig of a run."""
-        yield kubeconfig.for_run(request.obj, self._environ)
+        """The kubeconfig of a run, for as long as it lasts."""
+        key = objects.key_of(request.obj, request.watch.gvk)
+        owner = children.Owner(request.watch, key, objects.uid(request.obj), request.job)
+        with self._dependents.running(owner), self._proxy.access(owner) as kubeconfig:
+            yield kubeconfig
 
-    # The ears are built last, as they report to what is built from these two.
+    # Some parts are built before those that they report to.
+
+    def _enqueue(self, key: objects.ObjectKey, why: priority.Priority, delay: float = 0.0) -> None:
+        self._controller.enqueue(key, why, delay)
+
+    def _forget(self, key: objects.ObjectKey) -> None:
+        self._dependents.forget(key)
+        self._references.forget(key)
+        self._metrics.forget(key)
+
+    def _retire(self, gvk: objects.GVK) -> None:
+        self._dependents.retire(gvk)
+        self._references.retire(gvk)
+        self._metrics.retire(gvk)
 
     def _resource(self, gvk: objects.GVK) -> discovery.Resource:
         return self._listening.resource(gvk)
@@ -78,12 +173,19 @@ class Manager:
     def _is_retired(self, gvk: objects.GVK) -> bool:
         return self._listening.superseded(gvk)
 
+    def open(self) -> None:
+        """Serve runs and metrics; raises SettingsError if a port cannot be had."""
+        self._serving.start()
+        self._proxy.start()
+
     def run(self) -> int:
         """Start everything, wait for a signal, stop everything in reverse order."""
         threading.Thread(target=self._obey, args=(_signals(),), name="signals", daemon=True).start()
         ears = threading.Thread(target=self._listen, name="listening", daemon=True)
+        self._references.start()
         self._controller.start()
         ears.start()
+        threading.Thread(target=self._orphans.check, name="orphans", daemon=True).start()
         self._stop.wait()
         log.info(
             "stopping: runs under way may go on for the grace time; a second signal ends them",
@@ -92,6 +194,11 @@ class Manager:
         )
         self._controller.stop(self._grace)
         ears.join(EARS_LIMIT)
+        self._references.close()
+        self._informers.close()
+        self._proxy.stop()
+        self._interceptor.close()
+        self._serving.stop()
         log.info("stopped")
         return self._code
 
@@ -111,6 +218,25 @@ class Manager:
         while os.read(reader, 1):
             log.warning("told again to stop: ending the runs now")
             self._controller.hurry()
+
+
+class _Counted:
+    """A runner whose results are counted."""
+
+    def __init__(self, inner: runner.AnsibleRunner, counts: metrics.Metrics) -> None:
+        self._inner = inner
+        self._counts = counts
+
+    def run(self, request: runs.RunRequest, *, cancel: threading.Event) -> runs.RunResult:
+        """As the inner one's; a run that was ended before its time is no result."""
+        result = self._inner.run(request, cancel=cancel)
+        if result.outcome is not runs.Outcome.CANCELLED:
+            self._counts.finished(request.watch.gvk, succeeded=result.succeeded)
+        return result
+
+    def forget(self, key: objects.ObjectKey) -> None:
+        """As the inner one's."""
+        self._inner.forget(key)
 
 
 def _signals() -> int:

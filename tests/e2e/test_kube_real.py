@@ -17,7 +17,7 @@ import yaml
 from ansible_operator import errors, kopf_source, objects, selector, watches
 from ansible_operator.kube import client as kube_client
 from ansible_operator.kube import cluster as kube_cluster
-from ansible_operator.kube import discovery, kubeconfig, listening
+from ansible_operator.kube import discovery, listening
 from ansible_operator.testing import controlplane
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -296,21 +296,6 @@ def test_a_schema_that_drops_fields(serve: Callable[..., Served]) -> None:
         assert len(said["fields"]) == lost, said["fields"]
         if lost > 2:
             assert served.live(key)["status"]["conditions"] == [{"type": "Failure"}]
-
-
-@pytest.mark.kubectl
-def test_the_kubeconfig_of_a_run_is_good_for_kubectl(
-    control_plane: controlplane.ControlPlane,
-    kubectl: Callable[..., str],
-    namespace: str,
-    tmp_path: Path,
-) -> None:
-    """kubectl takes it, and has no default namespace from it."""
-    path = tmp_path / "config"
-    path.write_text(kubeconfig.for_run({}, {"KUBECONFIG": str(control_plane.kubeconfig)}))
-    found = kubectl("get", "namespace", namespace, "-o", "name", kubeconfig=path)
-    assert found.strip() == f"namespace/{namespace}"
-    assert "namespace" not in yaml.safe_load(path.read_text())["contexts"][0]["context"]
 
 
 def grant(plane: controlplane.ControlPlane, namespace: str, rules: list[Any]) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-import os
 import ssl
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -399,13 +397,6 @@ def test_in_a_pod_the_service_account_is_used(tmp_path: Path) -> None:
         (tmp_path / "token").write_text("rotated")
         server.tokens = {"rotated"}
         client.request("GET", "/api")
-        path = tmp_path / "for-run"
-        path.write_text(kubeconfig.for_run({}, environ, service_account=tmp_path))
-        written = yaml.safe_load(path.read_text())
-        assert written["users"][0]["user"] == {"tokenFile": str(tmp_path / "token")}
-        copied = kube_client.Client.load({"KUBECONFIG": str(path)})
-        assert copied.request("GET", "/api")["versions"] == ["v1"]
-        copied.close()
         client.close()
 
 
@@ -441,90 +432,6 @@ def test_a_broken_kubeconfig_is_a_config_error(tmp_path: Path, text: str) -> Non
     environ = {"KUBECONFIG": str(path)}
     with pytest.raises(errors.ConfigError, match=str(path)):
         kube_client.Client.load(environ)
-    with pytest.raises(errors.ConfigError, match=str(path)):
-        kubeconfig.for_run({}, environ)
-
-
-def test_the_kubeconfig_for_a_run(tmp_path: Path) -> None:
-    """Current context only, no namespace, file names absolute."""
-    source = tmp_path / "dir" / "config"
-    source.parent.mkdir()
-    source.write_text(
-        yaml.safe_dump(
-            {
-                "current-context": "b",
-                "contexts": [
-                    {"name": "a", "context": {"cluster": "a", "user": "a"}},
-                    {"name": "b", "context": {"cluster": "b", "user": "b", "namespace": "n"}},
-                ],
-                "clusters": [
-                    {"name": "a", "cluster": {"server": "https://a"}},
-                    {
-                        "name": "b",
-                        "cluster": {
-                            "server": "https://b",
-                            "certificate-authority": "ca.pem",
-                            "proxy-url": "http://p",
-                        },
-                    },
-                ],
-                "users": [
-                    {"name": "a", "user": {"token": "secret-of-a"}},
-                    {
-                        "name": "b",
-                        "user": {
-                            "client-key": "k.pem",
-                            "client-certificate": "/abs/c.pem",
-                            "exec": {"command": "./login", "args": ["x"]},
-                        },
-                    },
-                ],
-            }
-        )
-    )
-    text = kubeconfig.for_run({}, {"KUBECONFIG": str(source)})
-    assert "secret-of-a" not in text
-    written = yaml.safe_load(text)
-    base = str(source.parent)
-    assert written["clusters"][0]["cluster"] == {
-        "server": "https://b",
-        "certificate-authority": f"{base}/ca.pem",
-        "proxy-url": "http://p",
-    }
-    assert written["users"][0]["user"] == {
-        "client-key": f"{base}/k.pem",
-        "client-certificate": "/abs/c.pem",
-        "exec": {"command": f"{base}/login", "args": ["x"]},
-    }
-    assert written["contexts"] == [
-        {"name": "operator", "context": {"cluster": "operator", "user": "operator"}}
-    ]
-
-
-def test_the_kubeconfig_for_a_run_works_from_another_directory(
-    api: fake_api.FakeApi, tmp_path: Path
-) -> None:
-    """The official client that modules use can read it, token file and all."""
-    (tmp_path / "token").write_text("t")
-    environ = write(tmp_path / "config", api.url, {"tokenFile": "token"})
-    path = tmp_path / "sub" / "out"
-    path.parent.mkdir()
-    path.write_text(kubeconfig.for_run({}, environ))
-    api.tokens = {"t"}
-    program = (
-        "from kubernetes import client, config; config.load_kube_config();"
-        "print(client.CoreApi().get_api_versions().versions)"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "KUBECONFIG": str(path)},
-        cwd="/",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ran.stdout.strip() == "['v1']", ran.stderr
 
 
 def test_a_stream_is_read_line_by_line(api: fake_api.FakeApi, tmp_path: Path) -> None:

@@ -8,12 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 
+from ansible_operator import certificates
 from ansible_operator.kube.proxy import certificate
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def handshake(name: str, issued: certificate.Issued) -> str | None:
+def handshake(name: str, issued: certificates.Issued) -> str | None:
     """Shake hands in memory as a strict client that wants ``name``; the protocol agreed on."""
     client = ssl.create_default_context(cadata=issued.authority)
     client.verify_flags |= ssl.VERIFY_X509_STRICT
@@ -41,7 +42,7 @@ def test_it_is_for_nothing_else() -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         handshake("example.com", issued)
     other = certificate.issue(datetime.now(UTC))
-    mixed = certificate.Issued(other.authority, issued.certificate, issued.key)
+    mixed = certificates.Issued(other.authority, issued.certificate, issued.key)
     with pytest.raises(ssl.SSLCertVerificationError):
         handshake("localhost", mixed)
 

@@ -13,6 +13,7 @@ from typing import TextIO
 
 from aiohttp import web
 
+from ansible_operator import certificates as common
 from ansible_operator.sandbox import server, world
 from ansible_operator.sandbox.front import certificates
 from ansible_operator.testing import errors
@@ -89,7 +90,7 @@ class Serving:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http{'s' if self._encrypted else ''}://{host}:{listening.getsockname()[1]}"
 
-    def _context(self, issued: certificates.Served) -> ssl.SSLContext:
+    def _context(self, issued: common.Issued) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         file = self._scratch / "server.pem"  # Python reads keys from files only
         file.touch(0o600)
