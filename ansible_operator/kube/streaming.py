@@ -146,6 +146,8 @@ def _current() -> Interrupt | None:
 def _note(sock: Any) -> None:
     if (interrupt := _current()) is not None:
         interrupt.use(sock)
+        if interrupt.is_set():  # an answer that is already here could still be read
+            raise ConnectionAbortedError("interrupted")
 
 
 def _shut(sock: Any) -> None:
