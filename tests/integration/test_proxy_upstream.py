@@ -43,7 +43,6 @@ def lab() -> Iterator[proxy_lab.Lab]:
         yield running
 
 
-@pytest.mark.case("K15")
 @pytest.mark.parametrize("body", [None, b"x" * 1000])
 def test_a_rotated_token_is_read_again(
     lab: proxy_lab.Lab, tmp_path: Path, body: bytes | None
@@ -68,7 +67,6 @@ def running_url(config: Path) -> str:
     return str(json.loads(config.read_text())["clusters"][0]["cluster"]["server"])
 
 
-@pytest.mark.case("K15")
 def test_credentials_that_stay_wrong(lab: proxy_lab.Lab, tmp_path: Path) -> None:
     """The server's own 401 goes through, and the credentials are not read for each request."""
     server = Server()
@@ -95,7 +93,6 @@ def test_a_body_that_is_gone_cannot_be_repeated(lab: proxy_lab.Lab, tmp_path: Pa
         assert running.ask("GET", "/b")[0] == 200
 
 
-@pytest.mark.case("K15")
 def test_a_server_below_a_path(lab: proxy_lab.Lab, tmp_path: Path) -> None:
     """The path of the server's URL stays in front, and nobody gets out of it."""
     server = Server()
@@ -107,7 +104,6 @@ def test_a_server_below_a_path(lab: proxy_lab.Lab, tmp_path: Path) -> None:
     assert [path for _, path, _ in server.seen] == ["/clusters/one/api/v1/pods?x=%2F"]
 
 
-@pytest.mark.case("K15")
 def test_a_private_authority_a_name_and_an_http_proxy(lab: proxy_lab.Lab, tmp_path: Path) -> None:
     """TLS to a server under another name, through the tunnel of a proxy-url."""
     issued = certificate.issue(datetime.datetime.now(datetime.UTC))
