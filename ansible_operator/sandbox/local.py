@@ -74,7 +74,8 @@ class Local:
 
     def finish(self, namespace: Obj) -> None:
         """Take the finalizers out of the spec of a namespace, so that it may go."""
-        emptied = {**namespace, "spec": {**namespace["spec"], "finalizers": []}}
+        spec = {key: value for key, value in namespace["spec"].items() if key != "finalizers"}
+        emptied = {**namespace, "spec": spec}
         self._registry.finish(self._find("namespaces"), emptied)
 
     def resources(self) -> Resources:

@@ -100,13 +100,13 @@ class Lifecycle:
             return 0.0
         left = {r.qualified: r for r in resources if self._any(r, name)}
         listed = (namespace.get("status") or {}).get("conditions") or []
-        if left or listed:
+        if left or listed or namespace["metadata"].get("finalizers"):
             status = {
                 **(namespace.get("status") or {}),
                 "conditions": self._told(left, name, listed),
             }
             namespace = self._seen.set_status("namespaces", namespace, status)
-        if not left:
+        if not left and namespace["spec"].get("finalizers"):
             self._seen.local.finish(namespace)
         return None
 

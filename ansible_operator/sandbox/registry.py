@@ -63,9 +63,11 @@ class Registry:
         self._chance = chance
 
     def finish(self, resource: kinds.Resource, obj: Obj) -> Obj:
-        """Store a namespace whose finalizers changed; without any it is gone."""
-        if "deletionTimestamp" in obj["metadata"] and not obj["spec"].get("finalizers"):
-            return self.storage.remove(resource.key, "", obj["metadata"]["name"])
+        """Store a namespace whose finalizers changed; without any, of either kind, it is gone."""
+        meta = obj["metadata"]
+        held = obj["spec"].get("finalizers") or meta.get("finalizers")
+        if "deletionTimestamp" in meta and not held:
+            return self.storage.remove(resource.key, "", meta["name"])
         return self.storage.put(resource.key, obj)
 
     # -- reading ----------------------------------------------------------------------------

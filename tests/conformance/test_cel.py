@@ -415,6 +415,19 @@ def test_what_is_true(server: wire.Server, ns: str, group: str) -> None:
         assert [message for _, _, message in wrong] == []
 
 
+def test_names_that_are_alike(server: wire.Server, ns: str, group: str) -> None:
+    """Maps whose names differ only in how words are joined are two fields with their own types."""
+    schema = fields(aB=mapping(INTEGER), a_b=mapping(SHORT), A_B=array(INTEGER))
+    rules = ("self.aB['k'] == 1", "self.a_b['k'] == 'x'", "self.A_B == [2]")
+    broken = ruled(schema, "self.a_b.all(k, self.a_b[k].size() < 2)")
+    crd = wire.crd(group, fields(spec=fields(right=ruled(schema, *rules), wrong=broken)))
+    with customs.serving(server, crd):
+        right = {"aB": {"k": 1}, "a_b": {"k": "x"}, "A_B": [2]}
+        assert server.post(things(crd, ns), thing(crd, "a", spec={"right": right})).code == 201
+        wrong = server.post(things(crd, ns), thing(crd, "b", spec={"wrong": {"a_b": {"k": "xy"}}}))
+        assert [field for _, field, _ in customs.causes(wrong)] == ["spec.wrong"]
+
+
 # -- what is said of objects that break rules ---------------------------------------------------
 
 GROWS = {"rule": "self >= oldSelf", "message": "must grow"}

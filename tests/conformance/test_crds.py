@@ -417,6 +417,20 @@ def test_schema_is_required(server: wire.Server, crd: wire.Obj) -> None:
             ],
         ),
         (
+            fields(a=STRING | {"$ref": ""}, b={"type": "array", "items": STRING | {"$ref": ""}}),
+            [
+                "properties[a].$ref: Forbidden: $ref is not supported",
+                "properties[b].items.$ref: Forbidden: $ref is not supported",
+            ],
+        ),
+        (
+            fields(a=STRING | {"not": {"$ref": ""}, "additionalItems": False}),
+            [
+                "properties[a].additionalItems: Forbidden: additionalItems is not supported",
+                "properties[a].not.$ref: Forbidden: $ref is not supported",
+            ],
+        ),
+        (
             fields(a=STRING | {"x-kubernetes-map-type": "atomic"}),
             [
                 'properties[a].type: Invalid value: "string": must be object if '
@@ -898,3 +912,39 @@ def test_deletion_waits_for_finalizers(server: wire.Server, crd: wire.Obj, ns: s
         )
         assert server.patch(f"{at}/a", {"metadata": {"finalizers": None}}).code == 200
         server.until_gone(path(crd))
+
+
+def test_deletion_waits_for_others(server: wire.Server, crd: wire.Obj, ns: str) -> None:
+    """When its objects are gone, a CRD that others hold stays and is served until they let go."""
+    crd["metadata"]["finalizers"] = ["example.com/hold"]
+    with customs.serving(server, crd):
+        assert server.post(things(crd, ns), thing(crd, "a", spec={})).code == 201
+        server.delete(path(crd))
+        found = server.until(path(crd), lambda o: conditions(o)["Terminating"][0] == "False")
+        assert found["metadata"]["finalizers"] == ["example.com/hold"]
+        assert conditions(found)["Terminating"][1:] == (
+            "InstanceDeletionCompleted",
+            "removed all instances",
+        )
+        assert server.get(things(crd, ns)).body["items"] == []
+        version = found["metadata"]["resourceVersion"]
+        server.until(things(crd, ns), lambda _: True)
+        assert server.get(path(crd)).body["metadata"]["resourceVersion"] == version
+        assert server.patch(path(crd), {"metadata": {"finalizers": None}}).code == 200
+        server.until_gone(path(crd))
+    server.until_gone(things(crd, ns))
+
+
+def test_limits_of_zero(server: wire.Server, group: str, ns: str) -> None:
+    """A limit of zero holds for the entries of lists and maps as for fields."""
+    entry = INTEGER | {"minimum": 0}
+    listed, mapped = {"items": entry}, {"additionalProperties": entry}
+    schema = fields(a=entry, b={"type": "array"} | listed, c={"type": "object"} | mapped)
+    crd = wire.crd(group, fields(spec=schema))
+    with customs.serving(server, crd) as made:
+        kept = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        assert kept == schema
+        spec = {"a": -1, "b": [-1], "c": {"k": -1}}
+        refused = server.post(things(crd, ns), thing(crd, "a", spec=spec))
+        found = sorted(field for _, field, _ in customs.causes(refused))
+        assert found == ["spec.a", "spec.b[0]", "spec.c.k"]

@@ -190,6 +190,21 @@ def test_finalize_empties_the_spec(server: wire.Server, unique: str) -> None:
     )
 
 
+def test_namespace_that_is_held_itself(server: wire.Server, unique: str) -> None:
+    """Finalizers in its metadata keep an empty namespace until they are taken off."""
+    body = namespace(unique)
+    body["metadata"]["finalizers"] = [HOLD]
+    assert server.post(namespaces(), body).code == 201
+    assert server.delete(namespaces(unique)).code == 200
+    found = server.until(namespaces(unique), lambda obj: obj["spec"] == {})
+    assert found["metadata"]["finalizers"] == [HOLD]
+    assert {c["type"]: c["status"] for c in found["status"]["conditions"]}[
+        "NamespaceContentRemaining"
+    ] == "False"
+    assert server.patch(namespaces(unique), {"metadata": {"finalizers": None}}).code == 200
+    server.until_gone(namespaces(unique))
+
+
 def test_missing_namespace(server: wire.Server, unique: str) -> None:
     """Creating in a namespace that is not there answers 404 for the namespace."""
     answer = server.post(wire.configmaps(unique), wire.configmap("a"))

@@ -56,6 +56,7 @@ def test_failure_names_task_file_and_words(world: World) -> None:
     assert api.condition(obj, "Running")["status"] == "False"
 
 
+@pytest.mark.case("E8")
 def test_an_edit_heals_a_failure_at_once(world: World) -> None:
     """A failed object runs with its new spec right after an edit, whatever its backoff says."""
     run_scenario(world, "healed", "fail", "not yet")
@@ -141,6 +142,7 @@ def test_foreign_status_survives(world: World) -> None:
     assert api.condition(after, "Audited") == foreign
 
 
+@pytest.mark.case("E6")
 def test_own_status_writes_start_no_run(world: World) -> None:
     """Neither our status writes nor label and annotation edits run the role again."""
     run_scenario(world, "quiet", "ok")
@@ -157,6 +159,7 @@ def test_requeue_after_ends_the_run_first(world: World) -> None:
     assert world.lines("Scenario", "again") == ["requeue"] * 3
 
 
+@pytest.mark.case("E15")
 def test_time_limit_of_an_annotation_ends_the_run(world: World) -> None:
     """A run that exceeds its limit is ended and the condition says so."""
     limit = {"annotations": {"ansible.sdk.operatorframework.io/run-timeout": "3s"}}
@@ -190,6 +193,7 @@ def test_periodic_reconcile_follows_the_watch(world: World) -> None:
     world.api.until_gone(api.PERIODIC, "ticking")
 
 
+@pytest.mark.case("D1")
 def test_finalizer_runs_until_it_succeeds_then_never_again(world: World) -> None:
     """A failing clean-up keeps the object with a Failure; after a good one it goes, once."""
     world.api.create(api.CLEANED, "kept", spec={})
@@ -208,6 +212,7 @@ def test_finalizer_runs_until_it_succeeds_then_never_again(world: World) -> None
     assert len(lines) >= 3
 
 
+@pytest.mark.case("D8")
 def test_foreign_finalizer_keeps_the_object_without_more_runs(world: World) -> None:
     """After our clean-up an object that others still hold is left alone."""
     meta = {"finalizers": ["example.com/other"]}
@@ -236,6 +241,7 @@ def test_selector_follows_the_labels(world: World) -> None:
     assert world.lines("Selected", "none") == []
 
 
+@pytest.mark.case("E6")
 def test_annotation_changes_run_where_the_watch_says_so(world: World) -> None:
     """With watchAnnotationsChanges an annotation edit is one run."""
     world.api.create(api.ANNOTATED, "noted", spec={})
@@ -262,6 +268,7 @@ def test_manage_status_false_writes_nothing(world: World) -> None:
     assert obj["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
 
 
+@pytest.mark.case("W15")
 def test_core_kind_without_spec_and_generation_runs_on_every_update(world: World) -> None:
     """A labelled Secret runs when it appears and when its data changes; others do not."""
     labels = {"labels": {"e2e": "watched"}}
@@ -278,6 +285,7 @@ def test_core_kind_without_spec_and_generation_runs_on_every_update(world: World
     assert world.lines("Secret", "unseen") == []
 
 
+@pytest.mark.case("W15")
 def test_kind_without_status_subresource_runs_and_is_said_once(world: World) -> None:
     """A CRD without a status subresource gets runs but no status, and one warning."""
     world.api.create(api.STATUSLESS, "first", spec={})

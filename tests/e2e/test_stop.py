@@ -7,6 +7,7 @@ from pathlib import Path
 
 import api
 import psutil
+import pytest
 from conftest import LATE_CRD, PROJECT, environment, install_crds
 
 from ansible_operator.testing import controlplane, operator
@@ -44,6 +45,7 @@ def test_sigterm_ends_running_plays_within_the_grace_time(
     assert list((tmp_path / "runner").rglob("extravars")) == []
 
 
+@pytest.mark.case("D5")
 def test_deletion_while_the_operator_is_down_runs_the_clean_up_only(
     control_plane: controlplane.ControlPlane, module_namespace: str, tmp_path: Path
 ) -> None:

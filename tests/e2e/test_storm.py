@@ -18,6 +18,7 @@ PAUSE = 1.5
 """Seconds between two rounds of edits, so that runs begin and end between them."""
 
 
+@pytest.mark.case("E4")
 def test_every_object_ends_at_its_newest_generation(
     control_plane: controlplane.ControlPlane,
     module_namespace: str,

@@ -306,6 +306,7 @@ def test_same_job_twice_is_refused(lab: Lab) -> None:
     assert "in use" in result.message
 
 
+@pytest.mark.case("D9")
 def test_artifacts_are_rotated_and_forgotten(lab: Lab) -> None:
     """The watch's number and the annotation decide what is kept; a gone object leaves nothing."""
     playbook = lab.tasks()

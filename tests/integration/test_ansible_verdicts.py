@@ -262,6 +262,7 @@ def test_requeue_after(lab: Lab) -> None:
     assert lab.read("done") == "done"
 
 
+@pytest.mark.case("E11")
 def test_requeue_after_with_a_bad_period(lab: Lab) -> None:
     """A period that the module refuses is a failed task with its words."""
     result = lab.run(lab.tasks({"operator_sdk.util.requeue_after": {"time": "soon"}}))

@@ -152,6 +152,7 @@ def test_requeue_after_by_its_resolved_name_and_in_a_loop() -> None:
 
 
 @pytest.mark.parametrize("result", [{}, {"period": "soon"}, {"period": 5}, {"period": ""}])
+@pytest.mark.case("E11")
 def test_requeue_after_without_a_period_is_a_failure(result: dict[str, object]) -> None:
     """A bad or missing period in a good result fails the run and names the task."""
     event = made.task_event(events.OK, result, task_action="requeue_after")

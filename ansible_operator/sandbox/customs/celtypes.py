@@ -149,7 +149,9 @@ class _Messages:
         found = kind(schema)
         if found in ("list", "map"):
             inner = schema["items"] if found == "list" else schema["additionalProperties"]
-            if kind(inner) in ("list", "map"):  # no field can be a list of lists
+            entry = _entry_name(field.name)
+            taken = found == "map" and any(entry == other.name for other in owner.nested_type)
+            if taken or kind(inner) in ("list", "map"):  # no field can be a list of lists
                 field.type = field.TYPE_MESSAGE
                 field.type_name = f".google.protobuf.{'ListValue' if found == 'list' else 'Struct'}"
                 return
@@ -176,8 +178,7 @@ class _Messages:
 
     def _entry(self, field: Any, inner: Schema, owner: Any) -> None:
         """A map is a repeated entry of key and value."""
-        camel = "".join(part[:1].upper() + part[1:] for part in field.name.split("_"))
-        entry = owner.nested_type.add(name=f"{camel}Entry")
+        entry = owner.nested_type.add(name=_entry_name(field.name))
         entry.options.map_entry = True
         key = entry.field.add(name="key", number=1, label=field.LABEL_OPTIONAL)
         key.type = key.TYPE_STRING
@@ -185,3 +186,8 @@ class _Messages:
         self._single(value, inner)
         field.type = field.TYPE_MESSAGE
         field.type_name = f".{_PACKAGE}.{owner.name}.{entry.name}"
+
+
+def _entry_name(field: str) -> str:
+    """What the message of the entries of a map must be called; it is the same for aB and a_b."""
+    return "".join(part[:1].upper() + part[1:] for part in field.split("_")) + "Entry"

@@ -22,6 +22,7 @@ PENDING = (
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 )
 IN_PROGRESS = ("InstanceDeletionInProgress", "CustomResource deletion is in progress")
+COMPLETED = ("InstanceDeletionCompleted", "removed all instances")
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 _STAGES = ("alpha", "beta", None)
@@ -177,11 +178,11 @@ def accepted(crd: Obj, others: Iterable[Obj], now: str) -> Obj:
 
 
 def terminating(crd: Obj, why: tuple[str, str], now: str) -> Obj:
-    """The status of a CRD that is being deleted."""
-    status = crd.get("status") or {}
+    """The status of a CRD that is being deleted; it ends when its objects are gone."""
+    status, goes_on = crd.get("status") or {}, "False" if why == COMPLETED else "True"
     return {
         **status,
-        "conditions": _with(status.get("conditions"), ("Terminating", "True", *why), now),
+        "conditions": _with(status.get("conditions"), ("Terminating", goes_on, *why), now),
     }
 
 

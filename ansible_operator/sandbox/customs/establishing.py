@@ -63,7 +63,8 @@ class Establisher:
         if crd is None:
             self._withdraw(name)
         elif "deletionTimestamp" in crd["metadata"]:
-            self._empty(crd)
+            if definitions.FINALIZER in crd["metadata"].get("finalizers", ()):
+                self._empty(crd)
         else:
             self._establish(crd)
 
@@ -122,13 +123,17 @@ class Establisher:
                 self._write_status(crd, status)
 
     def _release(self, crd: Obj) -> None:
-        freed = copy.deepcopy(self._registry.storage.get(CRDS, "", crd["metadata"]["name"]) or crd)
+        """Take our finalizer away; a CRD that others hold stays, and is served as before."""
+        name = crd["metadata"]["name"]
+        freed = copy.deepcopy(self._registry.storage.get(CRDS, "", name) or crd)
         meta = freed["metadata"]
         meta["finalizers"] = [f for f in meta.get("finalizers", ()) if f != definitions.FINALIZER]
-        if meta["finalizers"]:
-            self._registry.storage.put(CRDS, freed)
-        else:
-            self._registry.storage.remove(CRDS, "", meta["name"])
+        if not meta["finalizers"]:
+            self._registry.storage.remove(CRDS, "", name)
+            return
+        self._closing.pop(_key(crd), None)
+        now = self._registry.now()
+        self._write_status(freed, definitions.terminating(freed, definitions.COMPLETED, now))
 
     def _withdraw(self, name: str) -> None:
         plural, _, group = name.partition(".")

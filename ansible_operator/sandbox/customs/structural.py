@@ -164,10 +164,19 @@ def _untyped(schema: Obj, at: str, place: str) -> Iterator[Cause]:
             yield failure.invalid_value(f"{at}.type", kind or "", told)
 
 
+def _refused(schema: Obj, at: str) -> Iterator[Cause]:
+    for field in _unsupported(schema):
+        yield failure.forbidden_field(f"{at}.{field}", f"{field} is not supported")
+
+
+def _unsupported(schema: Obj) -> list[str]:
+    """The fields that no schema may have; of two it does not matter how empty they are."""
+    never = ("$ref", "additionalItems")
+    return [f for f in _NOT_SUPPORTED if schema.get(f) or (f in never and f in schema)]
+
+
 def _constructs(schema: Obj, at: str) -> Iterator[Cause]:
-    for field in _NOT_SUPPORTED:
-        if schema.get(field):
-            yield failure.forbidden_field(f"{at}.{field}", f"{field} is not supported")
+    yield from _refused(schema, at)
     if schema.get("uniqueItems"):
         told = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         yield failure.forbidden_field(f"{at}.uniqueItems", told)
@@ -214,6 +223,7 @@ def _narrowing(schema: Obj, at: str) -> Iterator[Cause]:
     for field, told in sorted((words | dict.fromkeys(_FALSE, "false")).items()):
         if schema.get(field) or (field == "default" and field in schema):
             yield failure.forbidden_field(f"{at}.{field}", f"must be {told} to be structural")
+    yield from _refused(schema, at)
     for name, found in sorted((schema.get("properties") or {}).items()):
         yield from _narrowing(found, f"{at}.properties[{name}]")
     if isinstance(schema.get("items"), dict):

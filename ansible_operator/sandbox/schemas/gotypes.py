@@ -51,10 +51,12 @@ def _reader(name: str) -> Reader:
     go_type = f"{package.rpartition('.')[2]}.{short}"
     if (special := scalars.READERS.get(short)) and "properties" not in definition:
         return _scalar(special, go_type, short)
+    told = _exceptions().get(package, {})
     if "x-or" in definition:
-        return _either(definition["x-or"], _Struct(definition, go_type, {}))
+        struct = _Struct(definition, go_type, told[short.partition("Or")[0]])
+        return _either(definition["x-or"], struct)
     if definition.get("type") == "object" and not schemas.preserves_unknown(definition):
-        return _Struct(definition, go_type, _exceptions().get(package, {}).get(short, {}))
+        return _Struct(definition, go_type, told.get(short, {}))
     return _anything
 
 
