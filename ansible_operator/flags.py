@@ -145,8 +145,17 @@ def _engine(given: _Given, cpus: int, kinds: Iterable[objects.GVK]) -> settings.
             "graceful_shutdown_timeout", plain.graceful_shutdown_timeout
         ),
         loop_guard_runs=given.at_least("loop_guard_runs", plain.loop_guard_runs, 0),
-        loop_guard_window=given.seconds("loop_guard_window", plain.loop_guard_window),
+        loop_guard_window=_window(given),
     )
+
+
+def _window(given: _Given) -> float:
+    window = given.seconds("loop_guard_window", settings.EngineSettings().loop_guard_window)
+    if not window:
+        raise errors.SettingsError(
+            "--loop-guard-window: must be more than 0; --loop-guard-runs=0 switches the guard off"
+        )
+    return window
 
 
 def _proxy(options: Mapping[str, Any]) -> settings.ProxySettings:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import structlog
@@ -41,6 +42,9 @@ from ansible_operator.kube import (
 )
 from ansible_operator.kube.proxy import intercept, mapping
 from ansible_operator.kube.proxy import server as proxies
+
+ECHO = 1.0
+"""Seconds after the first signal within which another one is the same wish."""
 
 EARS_LIMIT = 10.0
 """Seconds that listening gets to end; a server that does not answer must not hold us up."""
@@ -212,10 +216,17 @@ class Manager:
             self._stop.set()
 
     def _obey(self, reader: int) -> None:
-        """The first signal stops in good order, every further one ends the runs at once."""
+        """The first signal stops in good order, a further one ends the runs at once.
+
+        Those that come right after the first are its echo: who ends a process and its group, as
+        timeout does, sends two.
+        """
         os.read(reader, 1)
+        told = time.monotonic()
         self._stop.set()
         while os.read(reader, 1):
+            if time.monotonic() - told < ECHO:
+                continue
             log.warning("told again to stop: ending the runs now")
             self._controller.hurry()
 

@@ -234,14 +234,14 @@ FLAGS: list[click.Parameter] = [
         "--loop-guard-runs",
         _PROXY,
         "An object whose role causes this many runs of its own within --loop-guard-window is "
-        "slowed down; 0 for never.",
+        "slowed down; 0 or less for never.",
         type=int,
         shown="5",
     ),
     _flag(
         "--loop-guard-window",
         _PROXY,
-        "See --loop-guard-runs.",
+        "Time within which these runs are counted; a loop is over after it without one.",
         type=_DURATION,
         shown="10m",
     ),

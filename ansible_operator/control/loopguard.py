@@ -150,6 +150,8 @@ class LoopGuard:
             record.began, wait, runs = record.times[0], FIRST_WAIT, self._runs
         else:
             wait, runs = record.loop.wait * 2, record.loop.runs + 1
+        ours = ran.managers.get(child, frozenset())
+        others = record.managers.get(child, frozenset())
         return Loop(
             child,
             runs,
@@ -157,8 +159,9 @@ class LoopGuard:
             wait=min(wait, self._window),
             fresh=record.loop is None,
             fight=child in ran.wrote | ran.earlier.wrote,
-            ours=tuple(sorted(ran.managers.get(child, ()))),
-            others=tuple(sorted(record.managers.get(child, ()))),
+            ours=tuple(sorted(ours)),
+            # Who takes fields from the role in the second of its write seems to be both.
+            others=tuple(sorted(others - ours or others)),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,22 @@ def test_blacklist(lab: Lab) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     assert owners(run.call("POST", lab.path("secrets"), secret).body) == [reference(owner)]
     assert {kind for _, kind, _ in lab.heard.owned} == {"secrets"}
+
+
+@pytest.mark.case("W16")
+def test_put_on_the_blacklist_later(lab: Lab) -> None:
+    """An object that has the owner keeps it through applies and replaces; new ones get none."""
+    owner = lab.owner()
+    run = lab.run(owner)
+    assert len(owners(run.apply(lab.path("configmaps", "y"), configmap("y")).body)) == 1
+    listed = frozenset({objects.GVK("", "v1", "ConfigMap")})
+    watch = dataclasses.replace(owner.watch, blacklist=listed)
+    later = lab.run(dataclasses.replace(owner, watch=watch))
+    applied = later.apply(lab.path("configmaps", "y"), configmap("y")).body
+    assert len(owners(applied)) == 1
+    replaced = later.call("PUT", lab.path("configmaps", "y"), configmap("y"))
+    assert (replaced.code, len(owners(replaced.body))) == (200, 1)
+    assert owners(later.apply(lab.path("configmaps", "z"), configmap("z")).body) == []
 
 
 def test_events(lab: Lab) -> None:

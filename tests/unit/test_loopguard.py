@@ -101,6 +101,17 @@ def test_foreign_manager_without_a_role_that_is_seen_to_write() -> None:
     assert "curl" in found.note(KEY, 1.0)
 
 
+def test_own_manager_is_not_among_the_others() -> None:
+    """Unless there is no other: then the second writer has the same name as the role."""
+    found = guard(runs=1)
+    loop = found.ended(KEY, fight(X, "ansible", "argocd"), 0.0)
+    assert loop is not None
+    assert loop.others == ("argocd",)
+    same = guard(runs=1).ended(KEY, fight(X, "ansible"), 0.0)
+    assert same is not None
+    assert same.others == ("ansible",)
+
+
 def test_nobody_known() -> None:
     """A dependent that somebody deletes again and again: no manager is known, none is named."""
     gone = runledger.Ran((runledger.Cause(X, Reason.GONE),), wrote=frozenset([X]))

@@ -155,6 +155,7 @@ def test_path_flags_beat_their_variables() -> None:
         ("a,,b,a", ("a", "b")),
     ],
 )
+@pytest.mark.case("K7")
 def test_watch_namespace(text: str, namespaces: tuple[str, ...]) -> None:
     """A comma list, trimmed; nothing left means all namespaces."""
     assert _settings({"WATCH_NAMESPACE": text}).namespaces == namespaces
@@ -306,6 +307,7 @@ def test_cap_over_all_kinds(environ: dict[str, str], options: dict[str, Any], ca
         ({"run_timeout": -1.0}, "--run-timeout: a duration cannot be negative"),
         ({"graceful_shutdown_timeout": -1.0}, "--graceful-shutdown-timeout: a duration cannot"),
         ({"retry_base_delay": 0.0}, "--retry-base-delay: must be more than 0"),
+        ({"loop_guard_window": 0.0}, "--loop-guard-window: must be more than 0"),
         ({"retry_base_delay": 9.0, "retry_max_delay": 2.0}, "--retry-max-delay: 2s is less than"),
         ({"zap_log_level": "loud"}, '--zap-log-level: "loud" is not a level'),
         ({"zap_log_level": "0"}, '--zap-log-level: "0" is not a level'),

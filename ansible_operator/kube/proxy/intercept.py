@@ -90,9 +90,9 @@ class Ownership:
         headers: Mapping[str, str],
         kind: children.ChildKind,
     ) -> interceptor.Plan:
-        owning = self._inject and _is_ownable(owner, kind)
-        write = writing.Writing(self._tools, owner, request, headers, kind)
-        return write.plan(owning=owning)
+        owning = _is_ownable(owner, kind)
+        write = writing.Writing(self._tools, owner, request, headers, kind, owning=owning)
+        return write.plan() if self._inject else interceptor.Plan(inspect=write.inspect)
 
     def _reading(self, owner: children.Owner, request: interceptor.Request) -> interceptor.Plan:
         """After a restart of the operator, runs that change nothing show what is owned."""

@@ -49,6 +49,7 @@ class Writing:
 
     With ``owning`` its object is given its owner. The body gets it where that can be read, so
     that the object is never seen without. Otherwise the object is adopted when it was created.
+    Without, a new object gets none, but one that has the owner already does not lose it.
     """
 
     def __init__(
@@ -58,7 +59,10 @@ class Writing:
         request: interceptor.Request,
         headers: Mapping[str, str],
         kind: children.ChildKind,
+        *,
+        owning: bool,
     ) -> None:
+        self._owning = owning
         self._tools = tools
         self._owner = owner
         self._request = request
@@ -69,14 +73,16 @@ class Writing:
         self._only_if_new = False
         self._trouble: troubles.Trouble | None = None
 
-    def plan(self, *, owning: bool) -> interceptor.Plan:
+    def plan(self) -> interceptor.Plan:
         """What is to be done about the request."""
-        applies = self._media in (bodies.APPLY, bodies.APPLY_CBOR)
-        creates = applies or self._request.verb in ("create", "update")
-        if not (owning and creates):
+        replaces = (
+            self._media in (bodies.APPLY, bodies.APPLY_CBOR) or self._request.verb == "update"
+        )
+        if not (replaces or (self._owning and self._request.verb == "create")):
             return interceptor.Plan(inspect=self.inspect)
-        # Until the body was shown, which one with a content encoding never is.
-        self._left, self._only_if_new = self._claim({}), True
+        if self._owning:
+            # Until the body was shown, which one with a content encoding never is.
+            self._left, self._only_if_new = self._claim({}), True
         return interceptor.Plan(self.rewrite, self.inspect)
 
     async def rewrite(self, body: bytes) -> bytes:
@@ -119,7 +125,9 @@ class Writing:
         live = await self._tools.apart(
             functools.partial(self._tools.adoption.live, _path(self._request))
         )
-        return self._claim({}) if live is None else ownership.claim_of(live, self._owner)
+        if live is None:
+            return self._claim({}) if self._owning else None
+        return ownership.claim_of(live, self._owner)
 
     def _claim(self, obj: objects.Obj) -> ownership.Claim:
         namespace = self._request.namespace or objects.namespace(obj)
