@@ -7,8 +7,9 @@ A run is *self-caused* if a change of a dependent asked for it, and
 - it changed by somebody unknown while the one before was under way, and again during this one: the
   role writes it past the operator's API proxy, or somebody else all the time.
 
-``runs`` of them within ``window`` seconds are a loop. From then on runs that changes of these
-dependents ask for wait: 10 s after the last self-caused run, after each further one twice as long,
+``runs`` of them within ``window`` seconds because of the same dependent are a loop: somebody who
+edits one dependent after the other is none. From then on runs that changes of that
+dependent ask for wait: 10 s after the last self-caused run, after each further one twice as long,
 at most as long as the window. An edit of the object ends the loop, and so does a window without a
 self-caused run after the last wait. Pure: the clock is an argument, in seconds; not thread-safe.
 """
@@ -74,14 +75,12 @@ class Loop:
 class _Record:
     """What is known of one object: its self-caused runs, and who changed which dependents."""
 
-    times: collections.deque[float]
+    last: float = 0.0
+    times: dict[runledger.Child, collections.deque[float]] = field(default_factory=dict)
     managers: dict[runledger.Child, frozenset[str]] = field(default_factory=dict)
+    fought: set[runledger.Child] = field(default_factory=set)
     loop: Loop | None = None
     began: float = 0.0
-
-    @property
-    def last(self) -> float:
-        return self.times[-1]
 
 
 class LoopGuard:
@@ -97,15 +96,14 @@ class LoopGuard:
         again = self_caused(ran)
         if not again or self._runs <= 0:
             return None
-        record = self._records.get(key)
-        if record is None:
-            record = self._records[key] = _Record(collections.deque(maxlen=self._runs))
-        record.times.append(now)
-        _learn(record, again)
-        full = len(record.times) == self._runs and record.times[0] >= now - self._window
-        if record.loop is None and not full:
+        record = self._records.setdefault(key, _Record())
+        self._learn(record, again, now)
+        children = [cause.child for cause in again if cause.child in record.fought]
+        if record.loop is None or children:
+            record.last = now
+        if not children:
             return None
-        record.loop = self._grown(record, ran, again[0].child)
+        record.loop = self._grown(record, ran, children[0])
         return record.loop
 
     def over(self, key: objects.ObjectKey, now: float) -> Loop | None:
@@ -118,7 +116,7 @@ class LoopGuard:
     def wait(self, key: objects.ObjectKey, child: runledger.Child, now: float) -> float:
         """The seconds for which a run that a change of this dependent asks for has to wait."""
         record = self._records.get(key)
-        if record is None or record.loop is None or child not in record.managers:
+        if record is None or record.loop is None or child not in record.fought:
             return 0.0
         return max(0.0, record.last + record.loop.wait - now)
 
@@ -145,9 +143,22 @@ class LoopGuard:
         """When it is over, if nothing happens until then."""
         return record.last + self._window + (record.loop.wait if record.loop else 0.0)
 
+    def _learn(self, record: _Record, causes: Iterable[runledger.Cause], now: float) -> None:
+        """Note which dependents asked for a self-caused run, when, and who had changed them."""
+        for cause in causes:
+            child = cause.child
+            if child not in record.times and len(record.times) >= _CHILDREN_LIMIT:
+                continue
+            known = record.managers.get(child, frozenset())
+            record.managers[child] = known.union(cause.managers)
+            times = record.times.setdefault(child, collections.deque(maxlen=self._runs))
+            times.append(now)
+            if len(times) == self._runs and times[0] >= now - self._window:
+                record.fought.add(child)
+
     def _grown(self, record: _Record, ran: runledger.Ran, child: runledger.Child) -> Loop:
         if record.loop is None:
-            record.began, wait, runs = record.times[0], FIRST_WAIT, self._runs
+            record.began, wait, runs = record.times[child][0], FIRST_WAIT, self._runs
         else:
             wait, runs = record.loop.wait * 2, record.loop.runs + 1
         ours = ran.managers.get(child, frozenset())
@@ -170,13 +181,6 @@ def self_caused(ran: runledger.Ran) -> tuple[runledger.Cause, ...]:
     fought_over = ran.wrote | ran.earlier.wrote
     restless = ran.earlier.left & frozenset(cause.child for cause in ran.left)
     return tuple(cause for cause in ran.causes if cause.child in fought_over | restless)
-
-
-def _learn(record: _Record, causes: Iterable[runledger.Cause]) -> None:
-    for cause in causes:
-        known = record.managers.get(cause.child, frozenset())
-        if cause.child in record.managers or len(record.managers) < _CHILDREN_LIMIT:
-            record.managers[cause.child] = known.union(cause.managers)
 
 
 def _among(managers: Iterable[str]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,9 +44,6 @@ def intake() -> Iterator[serving.Serving]:
     found.stop()
 
 
-"""What a run needs to know is in ``environ``."""
-
-
 def test_found_without_configuration_by_both_names(lab: Lab, intake: serving.Serving) -> None:
     """A full name always works, a plain one where the play names the collection."""
     lab.environ |= intake.environ
@@ -76,3 +76,18 @@ def test_the_users_own_collection_wins(lab: Lab) -> None:
     result = lab.run(lab.tasks(*tasks, dump(lab.path, told)))
     assert (result.succeeded, result.requeue_after) == (True, 3600), result.message
     assert lab.read("dump").strip() == "[true, true, true, true]"
+
+
+def test_found_outside_of_runs(tmp_path: Path) -> None:
+    """ansible-doc knows the modules in an environment that says nothing at all."""
+    told = subprocess.run(
+        [Path(sys.executable).with_name("ansible-doc"), "operator_sdk.util.requeue_after"],
+        env={"PATH": os.defpath, "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.returncode == 0, told.stderr
+    assert "operator_sdk.util.requeue_after" in told.stdout

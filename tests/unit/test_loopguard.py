@@ -120,6 +120,26 @@ def test_nobody_known() -> None:
     assert "the role and others change ConfigMap prod/settings in turn" in found.note(KEY, 1.0)
 
 
+def test_one_dependent_after_the_other_is_no_loop() -> None:
+    """Somebody who tries each dependent once has each put right at once; none is fought over."""
+    found = guard()
+    children = [runledger.Child("", "ConfigMap", "prod", f"c{number}") for number in range(9)]
+    assert [found.ended(KEY, fight(child), at) for at, child in enumerate(children)] == [None] * 9
+    assert found.note(KEY, 9.0) == ""
+    assert {found.wait(KEY, child, 9.0) for child in children} == {0.0}
+
+
+def test_only_the_fought_over_dependent_waits() -> None:
+    """Another one that was put right once, or is during the loop, runs the role at once."""
+    found = guard()
+    found.ended(KEY, fight(Y), 0.0)
+    for at in (1.0, 2.0, 3.0):
+        found.ended(KEY, fight(), at)
+    assert (found.wait(KEY, X, 3.0), found.wait(KEY, Y, 3.0)) == (10.0, 0.0)
+    assert found.ended(KEY, fight(Y), 4.0) is None
+    assert found.wait(KEY, X, 4.0) == 9.0
+
+
 def test_slow_repetition_is_no_loop() -> None:
     """Three self-caused runs that are not within the window slow nothing down."""
     found = guard()
