@@ -38,6 +38,9 @@ CONTROLLERS_DOMAINS = frozenset(
 """Domains of annotations in which the cluster's own controllers keep notes, so to say status."""
 
 
+MARKS = (PRIMARY, PRIMARY_TYPE)
+
+
 class Tie(enum.Enum):
     """By what a child names its owner."""
 

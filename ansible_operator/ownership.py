@@ -8,6 +8,7 @@ owners that are named already, which are neither doubled nor lost.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +85,47 @@ def claim_of(obj: Mapping[str, Any], owner: children.Owner) -> Claim | None:
     if found is children.Tie.REFERENCE:
         return Claim(reference=next(e for e in references(obj) if e.get("uid") == owner.uid))
     return None
+
+
+def claims_of_others(obj: Mapping[str, Any], owner: children.Owner) -> tuple[Claim, ...]:
+    """What an object has by which it names others than this owner, word for word."""
+    found = [Claim(reference=e) for e in references(obj) if e.get("uid") not in (None, owner.uid)]
+    present = objects.annotations(obj)
+    marks = {key: present[key] for key in children.MARKS if key in present}
+    if marks and marks != primary_annotations(owner):
+        found.append(Claim(annotations=marks))
+    return tuple(found)
+
+
+def applied(obj: Mapping[str, Any], manager: str, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Those of the claims that an object has from server-side applies of this field manager.
+
+    Its next apply takes them out, unless they are in it again; those of others it does not touch.
+    """
+    keys = {text for fields in _applied(obj, manager) for text in _keys(fields)}
+    return tuple(claim for claim in claims if keys & set(_marks(claim)))
+
+
+def _applied(obj: Mapping[str, Any], manager: str) -> list[dict[str, Any]]:
+    """The fields of the metadata that applies of this manager own."""
+    entries = objects.metadata(obj).get("managedFields") or ()
+    own = {"manager": manager, "operation": "Apply"}
+    return [
+        (entry.get("fieldsV1") or {}).get("f:metadata") or {}
+        for entry in entries
+        if {key: entry.get(key) for key in own} == own and not entry.get("subresource")
+    ]
+
+
+def _keys(fields: Mapping[str, Any]) -> list[str]:
+    return [*(fields.get("f:ownerReferences") or ()), *(fields.get("f:annotations") or ())]
+
+
+def _marks(claim: Claim) -> list[str]:
+    """The names of a claim's fields in ``managedFields``."""
+    if claim.reference is not None:
+        return [f'k:{{"uid":{json.dumps(claim.reference["uid"])}}}']
+    return [f"f:{key}" for key in claim.annotations]
 
 
 def missing(obj: Mapping[str, Any], claim: Claim) -> Claim | None:

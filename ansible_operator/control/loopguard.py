@@ -7,11 +7,11 @@ A run is *self-caused* if a change of a dependent asked for it, and
 - it changed by somebody unknown while the one before was under way, and again during this one: the
   role writes it past the operator's API proxy, or somebody else all the time.
 
-``runs`` of them within ``window`` seconds because of the same dependent are a loop: somebody who
-edits one dependent after the other is none. From then on runs that changes of that
-dependent ask for wait: 10 s after the last self-caused run, after each further one twice as long,
-at most as long as the window. An edit of the object ends the loop, and so does a window without a
-self-caused run after the last wait. Pure: the clock is an argument, in seconds; not thread-safe.
+``runs`` of them within ``window`` seconds because of the same dependent are a loop; somebody who
+edits one dependent after the other makes none. From then on runs that changes of that dependent
+ask for wait: 10 s after the last self-caused run, after each further one twice as long, at most as
+long as the window. An edit of the object ends the loop, and so does a window without a self-caused
+run after the last wait. Pure: the clock is an argument, in seconds; not thread-safe.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def test_put_creates(lab: Lab) -> None:
 
 
 def test_put_replaces(lab: Lab) -> None:
-    """A PUT keeps the owner of what is the owner's, and leaves alone what is not."""
+    """A PUT keeps the owners, whoever's it is, unless its body says who the owners are."""
     owner, other = lab.owner("one"), lab.owner("two")
     run, path = lab.run(owner), lab.path("configmaps", "x")
     run.call("POST", lab.path("configmaps"), configmap("x"))
@@ -139,20 +139,23 @@ def test_put_replaces(lab: Lab) -> None:
     assert (answer.code, owners(answer.body)) == (200, [reference(owner)])
     assert answer.body["metadata"]["labels"] == {"new": "yes"}
     answer = lab.run(other).call("PUT", path, configmap("x"))
+    assert (answer.code, owners(answer.body)) == (200, [reference(owner)])
+    answer = lab.run(other).call("PUT", path, configmap("x", ownerReferences=[]))
     assert (answer.code, owners(answer.body)) == (200, [])
     answer = run.call("PUT", path, configmap("x"))
     assert owners(answer.body) == []
 
 
 def test_put_keeps_annotations(lab: Lab) -> None:
-    """The same for a child in another namespace."""
-    owner = lab.owner(namespace="elsewhere")
-    run = lab.run(owner)
+    """The same for a child in another namespace, also when another owner's run replaces it."""
+    owner, other = lab.owner(namespace="elsewhere"), lab.owner("two", namespace="there")
+    run, path = lab.run(owner), lab.path("configmaps", "x")
     run.call("POST", lab.path("configmaps"), configmap("x"))
-    answer = run.call("PUT", lab.path("configmaps", "x"), configmap("x"))
-    assert answer.body["metadata"]["annotations"]["operator-sdk/primary-resource"] == (
-        "elsewhere/one"
-    )
+    for replacing in (run, lab.run(other)):
+        answer = replacing.call("PUT", path, configmap("x"))
+        assert answer.body["metadata"]["annotations"]["operator-sdk/primary-resource"] == (
+            "elsewhere/one"
+        )
 
 
 def test_apply(lab: Lab) -> None:
@@ -169,6 +172,35 @@ def test_apply(lab: Lab) -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: applied\n"
     answer = run.apply(lab.path("configmaps", "applied"), text)
     assert owners(answer.body) == [reference(owner)]
+
+
+def test_applied_by_the_runs_of_two_owners(lab: Lab) -> None:
+    """The same field manager in the run of another owner takes nobody's ownership away."""
+    near, far = lab.owner("one"), lab.owner("two", namespace="elsewhere")
+    path, apart = lab.path("configmaps", "x"), lab.path("configmaps", "y")
+    first, second = lab.run(near), lab.run(far)
+    first.apply(path, configmap("x"))
+    second.apply(apart, configmap("y"))
+    answer = second.apply(path, configmap("x", labels={"a": "b"}))
+    assert (answer.code, owners(answer.body)) == (200, [reference(near)])
+    answer = first.apply(apart, configmap("y"))
+    named = answer.body["metadata"]["annotations"]
+    assert named["operator-sdk/primary-resource"] == "elsewhere/two"
+    answer = second.apply(path, configmap("x", ownerReferences=[]))
+    assert owners(answer.body) == []
+
+
+def test_applied_over_what_others_manage(lab: Lab) -> None:
+    """An owner that another manager has named stays that manager's, and is not applied."""
+    other = lab.owner("two")
+    sent = configmap("x", ownerReferences=[reference(other)])
+    lab.client.request("POST", lab.path("configmaps"), body=sent)
+    run, path = lab.run(lab.owner("one")), lab.path("configmaps", "x")
+    answer = run.apply(path, configmap("x"))
+    assert (answer.code, owners(answer.body)) == (200, [reference(other)])
+    emptied = {"metadata": {"ownerReferences": None}}
+    lab.client.request("PATCH", path, body=emptied, content_type="application/merge-patch+json")
+    assert owners(run.apply(path, configmap("x")).body) == []
 
 
 def test_apply_to_what_was_created(lab: Lab) -> None:

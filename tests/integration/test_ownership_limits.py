@@ -233,6 +233,18 @@ def test_without_the_right_to_adopt(
     assert [("warning" in line, "debug" in line) for line in told] == [(True, False), (False, True)]
 
 
+def test_refused_in_a_form_of_the_run(canned: tuple[CannedApi, Lab]) -> None:
+    """Why an adoption is refused is told in words, whatever form the run reads answers in."""
+    api, lab = canned
+    created = b"k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x08\x0a\x06\x0a\x01p\x2a\x01u"
+    api.say("POST", PATH, Said(201, created, PROTOBUF))
+    refused = Said(403, b"k8s\x00\x0a\x00\x12\x00", PROTOBUF)
+    api.say("PATCH", f"{PATH}/p", refused, canned_api.status(403, "Forbidden", "not by you"))
+    answer = lab.run(lab.owner()).call("POST", PATH, created, PROTOBUF, accept=PROTOBUF)
+    assert answer.code == 201
+    assert "not by you" in answer.warnings
+
+
 def test_discovery_is_down(canned: tuple[CannedApi, Lab]) -> None:
     """One group that does not tell what it serves: its objects are created, others owned."""
     api, lab = canned

@@ -98,6 +98,42 @@ def test_claim_of() -> None:
     assert ownership.claim_of(owners.obj(), owners.owner()) is None
 
 
+def test_claims_of_others() -> None:
+    """All other references word for word, and annotations that name another owner."""
+    mine, theirs = {"uid": "u1", "name": "one"}, {"uid": "u2", "name": "two", "controller": True}
+    marks = {children.PRIMARY: "ns/two", children.PRIMARY_TYPE: ANNOTATED[children.PRIMARY_TYPE]}
+    found = owners.obj(
+        ownerReferences=[mine, theirs, {"name": "x"}], annotations={**marks, "a": "b"}
+    )
+    by_reference, by_mark = ownership.Claim(theirs), ownership.Claim(annotations=marks)
+    assert ownership.claims_of_others(found, owners.owner()) == (by_reference, by_mark)
+    found = owners.obj(ownerReferences=[mine], annotations=ANNOTATED)
+    assert ownership.claims_of_others(found, owners.owner()) == ()
+
+
+def test_applied() -> None:
+    """Only what this field manager has applied to the object itself."""
+    marks = {children.PRIMARY: "ns/two", children.PRIMARY_TYPE: "Owner.test.example.com"}
+    two, three = ownership.Claim({"uid": "u2"}), ownership.Claim({"uid": "u3"})
+    noted = ownership.Claim(annotations=marks)
+
+    def entry(manager: str, operation: str, *keys: str, **more: str) -> dict[str, Any]:
+        fields: dict[str, Any] = {"f:ownerReferences": {key: {} for key in keys}}
+        fields_v1 = {"f:metadata": {**fields, "f:annotations": {f"f:{children.PRIMARY}": {}}}}
+        return {"manager": manager, "operation": operation, "fieldsV1": fields_v1, **more}
+
+    meta = [
+        entry("a", "Apply", 'k:{"uid":"u2"}'),
+        entry("b", "Apply", 'k:{"uid":"u3"}'),
+        entry("a", "Update", 'k:{"uid":"u3"}'),
+        entry("a", "Apply", 'k:{"uid":"u3"}', subresource="status"),
+    ]
+    found = owners.obj(managedFields=meta)
+    assert ownership.applied(found, "a", (two, three, noted)) == (two, noted)
+    assert ownership.applied(found, "c", (two, three, noted)) == ()
+    assert ownership.applied(owners.obj(), "a", (two,)) == ()
+
+
 NAMES = st.text(st.characters(codec="utf-8"), max_size=5)
 METADATA = st.fixed_dictionaries(
     {},

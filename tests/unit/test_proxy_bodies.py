@@ -248,3 +248,32 @@ def nullless(obj: Any) -> Any:
     """The object with the nulls of its metadata left out, as the API server reads them."""
     meta = objects.metadata(obj)
     return {**obj, "metadata": {key: value for key, value in meta.items() if value}}
+
+
+OTHERS = (ownership.Claim({"uid": "u2"}), ownership.Claim({"uid": "u3"}))
+
+
+@pytest.mark.parametrize(
+    ("meta", "kept"),
+    [
+        ({}, ["u2", "u3"]),
+        ({"name": "x"}, ["u2", "u3"]),
+        ({"ownerReferences": []}, []),
+        ({"ownerReferences": [{"uid": "u4"}]}, ["u4"]),
+    ],
+)
+def test_owners_of_others_are_kept(meta: dict[str, Any], kept: list[str]) -> None:
+    """All of them, unless the body has a list of owners itself."""
+    body = json.dumps({"metadata": meta}).encode()
+    found = json.loads(bodies.keep(body, bodies.JSON, OTHERS))
+    assert [entry["uid"] for entry in found["metadata"].get("ownerReferences", [])] == kept
+
+
+def test_annotations_of_others_are_kept() -> None:
+    """Each that the body does not have itself."""
+    wanted = ownership.Claim(annotations={"a": "theirs", "b": "theirs"})
+    body = b"metadata: {annotations: {a: own}}"
+    found = yaml.safe_load(bodies.keep(body, bodies.YAML, [wanted]))
+    assert found["metadata"]["annotations"] == {"a": "own", "b": "theirs"}
+    body = b'{"metadata": {"annotations": {"a": "1", "b": "2"}}}'
+    assert bodies.keep(body, bodies.JSON, [wanted]) == body

@@ -7,7 +7,7 @@ double keys vanish, and the API server would see another object than the one tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from ansible_operator import objects, ownership
@@ -45,6 +45,31 @@ def media_type(headers: Mapping[str, str]) -> str:
     What says nothing is read as JSON by the API server.
     """
     return headers.get("content-type", JSON).partition(";")[0].strip().lower() or JSON
+
+
+def keep(body: bytes, media: str, claims: Iterable[ownership.Claim]) -> bytes:
+    """The body with what other owners have put on the live object.
+
+    Owner references are left alone in a body that has such a list, and each annotation that it
+    has: then it is the role's word who the owners are. Raises BodyError as :func:`own`.
+    """
+    named: list[objects.Obj] = []
+    for claim in claims:
+
+        def choose(obj: objects.Obj, claim: ownership.Claim = claim) -> ownership.Claim | None:
+            named.append(obj)  # the first is the body as it came
+            return _unsaid(named[0], claim)
+
+        body = own(body, media, choose)
+    return body
+
+
+def _unsaid(obj: objects.Obj, claim: ownership.Claim) -> ownership.Claim | None:
+    if claim.reference is not None:
+        return None if "ownerReferences" in objects.metadata(obj) else claim
+    said = objects.annotations(obj)
+    left = {key: text for key, text in claim.annotations.items() if key not in said}
+    return ownership.Claim(annotations=left) if left else None
 
 
 def own(body: bytes, media: str, claim: Callable[[objects.Obj], ownership.Claim | None]) -> bytes:

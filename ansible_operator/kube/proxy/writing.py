@@ -88,18 +88,18 @@ class Writing:
     async def rewrite(self, body: bytes) -> bytes:
         """The body with the owner in it; the same one where that is not possible or not wanted."""
         try:
-            claim = await self._wanted()
+            claim, others = await self._wanted()
         except errors.KubeError as exc:
             self._trouble = troubles.no_read(self._request, exc)
             return body
         self._left, self._only_if_new = None, False
-        if claim is None:
+        if claim is None and not others:
             return body
         if self._media not in bodies.EDITABLE:
             self._left = claim
             return body
         try:
-            return await self._owned(body, claim)
+            return await self._owned(body, claim, others)
         except bodies.BodyError as exc:
             log.debug("body cannot be changed", target=self._request.target, error=str(exc))
             self._left = claim
@@ -118,26 +118,38 @@ class Writing:
             return self._warned(answer, self._trouble)
         return answer
 
-    async def _wanted(self) -> ownership.Claim | None:
-        """What the object must have; None if it was there before and is not the owner's."""
+    async def _wanted(self) -> tuple[ownership.Claim | None, tuple[ownership.Claim, ...]]:
+        """What the object must have for its owner, and what it must not lose of other owners.
+
+        The first is None if the object was there before and is not the owner's.
+        """
         if self._request.verb == "create":
-            return self._claim({})
+            return self._claim({}), ()
         live = await self._tools.apart(
             functools.partial(self._tools.adoption.live, _path(self._request))
         )
         if live is None:
-            return self._claim({}) if self._owning else None
-        return ownership.claim_of(live, self._owner)
+            return (self._claim({}) if self._owning else None), ()
+        others = ownership.claims_of_others(live, self._owner)
+        if self._request.verb == "patch":
+            manager = self._request.query.get("fieldManager", "")
+            others = ownership.applied(live, manager, others)
+        return ownership.claim_of(live, self._owner), others
 
     def _claim(self, obj: objects.Obj) -> ownership.Claim:
         namespace = self._request.namespace or objects.namespace(obj)
         return ownership.claim_for(self._owner, self._kind, namespace)
 
-    async def _owned(self, body: bytes, claim: ownership.Claim) -> bytes:
-        def choose(obj: objects.Obj) -> ownership.Claim:
+    async def _owned(
+        self, body: bytes, claim: ownership.Claim | None, others: tuple[ownership.Claim, ...]
+    ) -> bytes:
+        def choose(obj: objects.Obj) -> ownership.Claim | None:
             return self._claim(obj) if self._request.verb == "create" else claim
 
-        work = functools.partial(bodies.own, body, self._media, choose)
+        def work() -> bytes:
+            kept = bodies.keep(body, self._media, others)
+            return bodies.own(kept, self._media, choose)
+
         return work() if len(body) < _LARGE else await self._tools.apart(work)
 
     async def _adopted(
