@@ -9,7 +9,6 @@ import filecmp
 import http.client
 import os
 import re
-import signal
 import socketserver
 import ssl
 import subprocess
@@ -97,7 +96,7 @@ class Ways:
 
     @contextlib.contextmanager
     def started(self, config: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """Run until the end of the block, then interrupt as Ctrl-C does."""
+        """Run until the end of the block. Some of them end by no milder signal in each shell."""
         with subprocess.Popen(
             self.command(config, *arguments),
             stdout=subprocess.PIPE,
@@ -111,7 +110,7 @@ class Ways:
                 yield process
             finally:
                 giving_up.cancel()
-                process.send_signal(signal.SIGINT)
+                process.kill()
                 process.wait(LIMIT)
 
 

@@ -111,7 +111,7 @@ def test_parser_errors_carry_message_and_position(lab: Lab) -> None:
     assert "'nowhere' is undefined" in text
     assert f"{header.path}:" in text
     text = failed(lab.run(watches.Role(lab.path / "roles" / "missing")))
-    assert "the role 'missing' was not found" in text
+    assert "role 'missing' was not found" in text
 
 
 def test_condition_that_is_not_boolean(lab: Lab) -> None:
