@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -61,6 +63,17 @@ def issue(order: Order, now: datetime) -> Issued:
         certificate.public_bytes(pem).decode(),
         written.decode(),
     )
+
+
+def context(issued: Issued) -> ssl.SSLContext:
+    """What the listening side needs."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    # Python reads keys from files only; this one is ours alone and gone at once.
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(issued.key + issued.certificate + issued.authority)
+        file.flush()
+        made.load_cert_chain(file.name)
+    return made
 
 
 def _authority(order: Order, signer: ec.EllipticCurvePrivateKey, now: datetime) -> x509.Certificate:

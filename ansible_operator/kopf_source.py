@@ -24,21 +24,16 @@ import structlog
 
 from ansible_operator import errors, objects, watches
 from ansible_operator.kube import client as kube_client
-from ansible_operator.kube import connection
+from ansible_operator.kube import connection, informer, listwatch
 from ansible_operator.kube import source as kube_source
 
 log = structlog.get_logger("kopf")
 
 Listener: TypeAlias = Callable[[watches.Watch, str | None, objects.Obj], None]
 
-LASTS = (240, 300)
-"""Seconds that a watch is asked to last, spread so that not all of them begin anew at once."""
-
-QUIET = 90.0
-"""Seconds without a word, after which a connection counts as dead.
-
-Servers send a bookmark every minute. One that sends none is asked anew, which loses nothing.
-"""
+# As the informers do it: kopf's own defaults never notice a half-open connection.
+LASTS = listwatch.LASTS
+QUIET = informer.QUIET
 
 STOP_LIMIT = 8.0
 GRACE = 1.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ansible_operator import children, objects
+from ansible_operator import children, objects, ownership
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class OwnerKind:
     @property
     def type(self) -> str:
         """The text of the type annotation: ``Kind.group``, only ``Kind`` for the core group."""
-        return f"{self.gvk.kind}.{self.gvk.group}" if self.gvk.group else self.gvk.kind
+        return ownership.primary_type(self.gvk)
 
 
 def keys(

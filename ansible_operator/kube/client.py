@@ -168,11 +168,9 @@ class Client:
         timeout: tuple[float, float],
         what: str,
     ) -> rest.RESTResponse:
-        headers = {"Accept": accept, "User-Agent": f"ansible-operator/{__version__}"}
+        headers = self._headers(session, accept, what)
         if body is not None:
             headers["Content-Type"] = content_type
-        if value := self._authorization(session, what):
-            headers["Authorization"] = value
         server = session.configuration.host
         try:
             answer = session.call_api(method, server + url, headers, body, _request_timeout=timeout)
@@ -189,9 +187,7 @@ class Client:
         timeout: tuple[float, float],
         what: str,
     ) -> urllib3.BaseHTTPResponse:
-        headers = {"Accept": accept, "User-Agent": f"ansible-operator/{__version__}"}
-        if value := self._authorization(session, what):
-            headers["Authorization"] = value
+        headers = self._headers(session, accept, what)
         server = session.configuration.host
         try:
             return session.rest_client.pool_manager.request(
@@ -204,6 +200,12 @@ class Client:
             )
         except (urllib3.exceptions.HTTPError, OSError) as exc:
             raise unreachable(server, what, exc) from exc
+
+    def _headers(self, session: client.ApiClient, accept: str, what: str) -> dict[str, str]:
+        headers = {"Accept": accept, "User-Agent": f"ansible-operator/{__version__}"}
+        if value := self._authorization(session, what):
+            headers["Authorization"] = value
+        return headers
 
     def _authorization(self, session: client.ApiClient, what: str) -> str:
         try:

@@ -6,7 +6,6 @@ Clients built on client-go send no bearer token over plain HTTP, so the proxy sp
 from __future__ import annotations
 
 import ssl
-import tempfile
 from datetime import UTC, datetime, timedelta
 
 from ansible_operator import certificates
@@ -26,12 +25,7 @@ def issue(now: datetime) -> certificates.Issued:
 
 def context(issued: certificates.Issued) -> ssl.SSLContext:
     """What the listening side needs; HTTP/1.1 only, as upgrades need it."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # Python reads keys from files only; this one is ours alone and gone at once.
-    with tempfile.NamedTemporaryFile("w") as file:
-        file.write(issued.key + issued.certificate + issued.authority)
-        file.flush()
-        made.load_cert_chain(file.name)
+    made = certificates.context(issued)
     made.set_alpn_protocols(["http/1.1"])
     return made
 

@@ -128,7 +128,7 @@ async def _serve(
     session.begin()
     with running.log(order.audit_log) as log:
         identities = [(tokens[name], name, tuple(groups[name])) for name in tokens]
-        serve = serving.Serving(host, order.port, encrypted=not order.http, scratch=scratch)
+        serve = serving.Serving(host, order.port, encrypted=not order.http)
         async with serve.started(identities, enforced=order.rbac, log=log) as (url, authority):
             return await session.use(Front(url, authority, tokens, scratch))
 

@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import errno
 import socket
-import ssl
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from typing import TextIO
 
 from aiohttp import web
@@ -32,11 +30,10 @@ Identity = tuple[str, str, tuple[str, ...]]
 class Serving:
     """Where to listen, and how."""
 
-    def __init__(self, host: str, port: int, *, encrypted: bool, scratch: Path) -> None:
+    def __init__(self, host: str, port: int, *, encrypted: bool) -> None:
         self._host = host
         self._port = port
         self._encrypted = encrypted
-        self._scratch = scratch
 
     @contextlib.asynccontextmanager
     async def started(
@@ -66,7 +63,7 @@ class Serving:
             auto_decompress=False,  # as with a real server, bodies are what they are
             handler_cancellation=True,  # a watch ends when its client goes
         )
-        context = self._context(issued) if issued else None
+        context = common.context(issued) if issued else None
         served = await loop.create_server(requests, sock=listening, ssl=context)
         try:
             yield self._url(listening), issued.authority if issued else ""
@@ -89,12 +86,3 @@ class Serving:
     def _url(self, listening: socket.socket) -> str:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http{'s' if self._encrypted else ''}://{host}:{listening.getsockname()[1]}"
-
-    def _context(self, issued: common.Issued) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        file = self._scratch / "server.pem"  # Python reads keys from files only
-        file.touch(0o600)
-        file.write_text(issued.key + issued.certificate + issued.authority)
-        context.load_cert_chain(file)
-        file.unlink()
-        return context
